@@ -1,0 +1,1 @@
+//! The slice of kube-controller-manager the embedded server needs

@@ -1,0 +1,1 @@
+//! Authoritative DNS from compiled snapshots, and a small resolver

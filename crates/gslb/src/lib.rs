@@ -1,0 +1,1 @@
+//! Global DNS load balancing across clusters, compatible with k8gb

@@ -1,0 +1,1 @@
+//! What level a log line itself declares

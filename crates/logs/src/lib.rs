@@ -1,0 +1,1 @@
+//! True log levels for pipes, files and node log directories

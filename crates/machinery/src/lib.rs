@@ -1,0 +1,4 @@
+//! The Kubernetes data model, pure: names, quantities, selectors, schemas, patches and server-side
+//! apply.
+
+pub mod schema;

@@ -1,0 +1,1 @@
+//! Controller scaffolding over kube-runtime: backoff, work queues, leader election, graceful stop

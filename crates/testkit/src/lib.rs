@@ -1,0 +1,1 @@
+//! Test clusters, fake peers and recorded vectors
