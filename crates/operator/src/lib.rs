@@ -1,1 +1,14 @@
-//! Controller scaffolding over kube-runtime: backoff, work queues, leader election, graceful stop
+//! What every controller needs around its decisions: a work queue with client-go's semantics and
+//! tasks that end with their owner.
+//!
+//! A controller here is three things: watches that put keys into a [`Queue`], a reconcile function
+//! that reads a world, calls a pure decision and writes what differs, and [`run`], which feeds the
+//! one into the other with backoff. Nothing in this crate knows a kind.
+
+mod queue;
+mod reconcile;
+mod tasks;
+
+pub use queue::{Backoff, Queue};
+pub use reconcile::{Outcome, QueueMetrics, run};
+pub use tasks::Tasks;

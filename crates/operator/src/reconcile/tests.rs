@@ -1,0 +1,37 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::{Outcome, QueueMetrics, run};
+use crate::{Backoff, Queue};
+
+#[derive(Debug, thiserror::Error)]
+#[error("broken")]
+struct Broken;
+
+#[tokio::test(start_paused = true)]
+async fn failures_and_panics_are_retried_until_they_succeed() {
+    let queue: Queue<String> = Queue::new(Backoff::default());
+    let metrics = QueueMetrics::default();
+    let attempts = Arc::new(AtomicUsize::new(0));
+    let (counted, stop) = (Arc::clone(&attempts), queue.clone());
+    queue.add("a".to_owned());
+    let reconcile = move |_key: String| {
+        let (attempt, stop) = (counted.fetch_add(1, Ordering::SeqCst), stop.clone());
+        async move {
+            match attempt {
+                0 => Err(Broken),
+                1 => panic!("as bad as it gets"),
+                2 => Ok(Outcome::Again(Duration::from_secs(5))),
+                _ => {
+                    stop.close();
+                    Ok(Outcome::Wait)
+                }
+            }
+        }
+    };
+    run("test", queue, 2, metrics.clone(), reconcile).await;
+    assert_eq!(attempts.load(Ordering::SeqCst), 4);
+    assert_eq!(metrics.errors.get(), 2);
+    assert_eq!(metrics.reconciles.get(), 4);
+}
