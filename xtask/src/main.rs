@@ -2,6 +2,7 @@
 //!
 //! `cargo xtask <verb>`; run it without a verb for the list.
 
+mod generate;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use anyhow::{Context, Result, bail};
 const USAGE: &str = "\
 usage: cargo xtask <verb>
 
+  gen     write the tables of built-in types: --definitions <file> --staging <dir> [--check]
   tidy    check the floors, the purity of modules, documents and dependencies
 ";
 
@@ -33,6 +35,7 @@ fn run(arguments: &[String]) -> Result<()> {
         [] => ("help", arguments),
     };
     match verb {
+        "gen" => generate::run(&root, rest),
         "tidy" => tidy::run(&root, rest),
         "help" | "-h" | "--help" => {
             eprint!("{USAGE}");

@@ -126,6 +126,9 @@ pub struct Patch {
 pub struct Proto {
     /// Field number.
     pub tag: u32,
+    /// Field numbers of the messages around it, outermost first and 0 for none: structs that Go
+    /// inlines into their parent in JSON (`VolumeSource`) are messages of their own in protobuf.
+    pub via: [u8; 2],
     /// Whether Go holds a pointer: then an explicit zero on the wire is a value, otherwise it
     /// stands for "not set" because gogo writes zero values of plain fields.
     pub pointer: bool,
@@ -217,12 +220,18 @@ impl Struct {
     /// A struct with these fields, sorted here.
     pub fn with_fields(mut fields: Vec<Field>) -> Self {
         fields.sort_by(|a, b| a.name.cmp(&b.name));
-        Self { fields, ..Self::default() }
+        Self {
+            fields,
+            ..Self::default()
+        }
     }
 
     /// The field called `name`.
     pub fn field(&self, name: &str) -> Option<&Field> {
-        let at = self.fields.binary_search_by(|f| f.name.as_ref().cmp(name)).ok()?;
+        let at = self
+            .fields
+            .binary_search_by(|f| f.name.as_ref().cmp(name))
+            .ok()?;
         Some(&self.fields[at])
     }
 }
