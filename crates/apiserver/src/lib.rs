@@ -1,1 +1,3 @@
 //! The embedded Kubernetes-compatible API server
+
+pub mod store;

@@ -1,0 +1,367 @@
+//! The published state: every collection at one revision, with the history that watches and old reads need.
+//!
+//! Everything here is pure. Cloning a [`State`] or a [`Collection`] is O(1), because the maps inside are persistent; the
+//! commit thread changes a clone and publishes it whole, so a reader that holds one sees a consistent cut of all resources.
+
+use std::{
+    ops::Bound,
+    sync::{Arc, OnceLock},
+};
+
+use bytes::Bytes;
+use imbl::{OrdMap, Vector};
+use jiff::Timestamp;
+
+use super::{
+    key::{ObjectKey, ResourceKey},
+    object::Object,
+};
+
+/// All collections at one revision.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// Revision of the newest write; the `resourceVersion` of every list taken from this state. Never 0.
+    pub rev: u64,
+    /// History of collections that are not in `collections` ends here.
+    pub(crate) floor: u64,
+    pub(crate) collections: OrdMap<ResourceKey, Arc<Collection>>,
+}
+
+/// The objects of one resource and its recent history.
+#[derive(Clone, Debug)]
+pub struct Collection {
+    /// Live objects in list order.
+    pub objects: OrdMap<ObjectKey, Arc<Object>>,
+    /// What happened to them, oldest first, with rising revisions.
+    pub events: Vector<Arc<Event>>,
+    /// Events up to and including this revision are gone.
+    pub compacted: u64,
+    /// Memory held only by `events`, in bytes.
+    pub(crate) events_bytes: usize,
+}
+
+/// One change of one object.
+#[derive(Debug)]
+pub struct Event {
+    /// Revision of the change.
+    pub rev: u64,
+    /// What happened, seen without selectors.
+    pub kind: EventKind,
+    /// The object after the change; for a deletion its last state, carrying the revision of the deletion.
+    pub object: Arc<Object>,
+    /// The object before the change; none when it was added.
+    pub previous: Option<Arc<Object>>,
+    /// When it was committed, to the second of the last tick.
+    pub(crate) at: Timestamp,
+    memo: OnceLock<Box<[OnceLock<Bytes>; Event::FORMS]>>,
+}
+
+/// What happened to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// It was created.
+    Added,
+    /// It was replaced.
+    Modified,
+    /// It was removed.
+    Deleted,
+}
+
+/// The revision asked for is not in the history any more; the client has to list again (410 Expired).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("revision {asked} is older than the kept history, which begins after {compacted}")]
+pub struct Expired {
+    /// What was asked for.
+    pub asked: u64,
+    /// Where history begins: this revision itself can still be read and watched from.
+    pub compacted: u64,
+}
+
+/// Limits of the history kept for each resource.
+///
+/// An event goes when it is older than `age` and more than `events_min` are kept, or as soon as one of the two upper
+/// limits is passed.
+#[derive(Clone, Debug)]
+pub struct History {
+    /// How long events are kept at least. Default 5 minutes, like etcd's compaction in kube-apiserver.
+    pub age: std::time::Duration,
+    /// How many events of a resource are kept whatever their age. Default 1,024.
+    pub events_min: usize,
+    /// How many events of a resource are kept at most. Default 102,400, as in upstream's watch cache.
+    pub events_max: usize,
+    /// How many bytes the events of one resource may hold. Default 64 MiB.
+    pub bytes_max: usize,
+    /// How many bytes the events of all resources may hold; the largest history yields first. Default 256 MiB.
+    pub total_bytes_max: usize,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self {
+            age: std::time::Duration::from_secs(300),
+            events_min: 1024,
+            events_max: 102_400,
+            bytes_max: 64 << 20,
+            total_bytes_max: 256 << 20,
+        }
+    }
+}
+
+// === impl State ===
+
+impl State {
+    /// A state without objects whose history begins at `rev`.
+    pub(crate) fn new(rev: u64) -> Self {
+        Self {
+            rev,
+            floor: rev,
+            collections: OrdMap::new(),
+        }
+    }
+
+    /// The collection of `resource`; none if nothing was ever stored there or its last trace is gone.
+    pub fn collection(&self, resource: &ResourceKey) -> Option<&Arc<Collection>> {
+        self.collections.get(resource)
+    }
+
+    /// All collections in order of their keys.
+    pub fn collections(&self) -> impl Iterator<Item = (&ResourceKey, &Arc<Collection>)> {
+        self.collections.iter()
+    }
+
+    /// The live object at `key`.
+    pub fn get(&self, resource: &ResourceKey, key: &ObjectKey) -> Option<&Arc<Object>> {
+        self.collections.get(resource)?.objects.get(key)
+    }
+
+    /// The revision up to which events of `resource` are gone. A watch may start there, not before.
+    pub fn compacted(&self, resource: &ResourceKey) -> u64 {
+        self.collections
+            .get(resource)
+            .map_or(self.floor, |collection| collection.compacted)
+    }
+
+    /// Events of `resource` after revision `after`, oldest first.
+    ///
+    /// # Errors
+    /// [`Expired`] when some of them are gone.
+    pub fn events_after(
+        &self,
+        resource: &ResourceKey,
+        after: u64,
+    ) -> Result<Vector<Arc<Event>>, Expired> {
+        let compacted = self.compacted(resource);
+        if after < compacted {
+            return Err(Expired {
+                asked: after,
+                compacted,
+            });
+        }
+        let Some(collection) = self.collections.get(resource) else {
+            return Ok(Vector::new());
+        };
+        Ok(collection.events.skip(collection.first_after(after)))
+    }
+
+    /// The objects of `resource` as they were at revision `rev`, by undoing what happened since. O(events since).
+    ///
+    /// # Errors
+    /// [`Expired`] when history does not reach back. A `rev` of the future gives the newest state; callers check that.
+    pub fn objects_at(
+        &self,
+        resource: &ResourceKey,
+        rev: u64,
+    ) -> Result<OrdMap<ObjectKey, Arc<Object>>, Expired> {
+        let undo = self.events_after(resource, rev)?;
+        let mut objects = match self.collections.get(resource) {
+            Some(collection) => collection.objects.clone(),
+            None => return Ok(OrdMap::new()),
+        };
+        for event in undo.iter().rev() {
+            match &event.previous {
+                Some(previous) => objects.insert(previous.key.clone(), previous.clone()),
+                None => objects.remove(&event.object.key),
+            };
+        }
+        Ok(objects)
+    }
+
+    pub(crate) fn collection_mut(&mut self, resource: &ResourceKey) -> &mut Collection {
+        let floor = self.floor;
+        let shared = self
+            .collections
+            .entry(resource.clone())
+            .or_insert_with(|| Arc::new(Collection::new(floor)));
+        Arc::make_mut(shared)
+    }
+
+    /// Drops what [`History`] no longer keeps of `resource`, and from the largest histories if all together are too big.
+    pub(crate) fn trim(&mut self, resource: &ResourceKey, now: Timestamp, history: &History) {
+        let Some(collection) = self.collections.get(resource) else {
+            return;
+        };
+        if collection.excess(now, history) {
+            self.collection_mut(resource).trim(now, history);
+        }
+        self.forget_if_bare(resource);
+    }
+
+    /// Keeps the histories of all resources together below their limit, halving the largest until they are.
+    pub(crate) fn trim_total(&mut self, total_bytes_max: usize) {
+        let total = |state: &Self| -> usize {
+            let sizes = state.collections.values();
+            sizes.map(|collection| collection.events_bytes).sum()
+        };
+        while total(self) > total_bytes_max {
+            let largest = self.collections.iter().max_by_key(|(_, c)| c.events_bytes);
+            let Some((resource, collection)) = largest else {
+                return;
+            };
+            let (resource, target) = (resource.clone(), collection.events_bytes / 2);
+            let collection = self.collection_mut(&resource);
+            while collection.events_bytes > target && collection.pop_event() {}
+        }
+    }
+
+    fn forget_if_bare(&mut self, resource: &ResourceKey) {
+        let Some(collection) = self.collections.get(resource) else {
+            return;
+        };
+        if collection.objects.is_empty() && collection.events.is_empty() {
+            self.floor = self.floor.max(collection.compacted);
+            self.collections.remove(resource);
+        }
+    }
+}
+
+// === impl Collection ===
+
+impl Collection {
+    pub(crate) fn new(compacted: u64) -> Self {
+        Self {
+            objects: OrdMap::new(),
+            events: Vector::new(),
+            compacted,
+            events_bytes: 0,
+        }
+    }
+
+    /// Live objects in list order: of one namespace or of all, from `start` on (inclusive) or from the beginning.
+    pub fn list<'a>(
+        &'a self,
+        namespace: Option<&'a str>,
+        start: Option<&ObjectKey>,
+    ) -> impl Iterator<Item = &'a Arc<Object>> {
+        list(&self.objects, namespace, start)
+    }
+
+    /// Index in `events` of the first event after `rev`.
+    pub fn first_after(&self, rev: u64) -> usize {
+        match self.events.binary_search_by(|event| event.rev.cmp(&rev)) {
+            Ok(index) => index + 1,
+            Err(index) => index,
+        }
+    }
+
+    pub(crate) fn push(&mut self, event: Arc<Event>) {
+        let key = event.object.key.clone();
+        match event.kind {
+            EventKind::Deleted => self.objects.remove(&key),
+            EventKind::Added | EventKind::Modified => {
+                self.objects.insert(key, event.object.clone())
+            }
+        };
+        self.events_bytes += event.weight();
+        self.events.push_back(event);
+    }
+
+    fn excess(&self, now: Timestamp, history: &History) -> bool {
+        let Some(oldest) = self.events.front() else {
+            return false;
+        };
+        let old = || now.duration_since(oldest.at).as_secs_f64() > history.age.as_secs_f64();
+        self.events.len() > history.events_max
+            || self.events_bytes > history.bytes_max
+            || (self.events.len() > history.events_min && old())
+    }
+
+    fn trim(&mut self, now: Timestamp, history: &History) {
+        while self.excess(now, history) {
+            self.pop_event();
+        }
+    }
+
+    fn pop_event(&mut self) -> bool {
+        let Some(event) = self.events.pop_front() else {
+            return false;
+        };
+        self.compacted = event.rev;
+        self.events_bytes -= event.weight();
+        true
+    }
+}
+
+/// Objects in list order, of one namespace or of all, from `start` on (inclusive) or from the beginning.
+pub fn list<'a>(
+    objects: &'a OrdMap<ObjectKey, Arc<Object>>,
+    namespace: Option<&'a str>,
+    start: Option<&ObjectKey>,
+) -> impl Iterator<Item = &'a Arc<Object>> {
+    let first = namespace.map(|namespace| ObjectKey::new(namespace, ""));
+    let from = match (start.cloned(), first) {
+        (Some(start), Some(first)) => Bound::Included(start.max(first)),
+        (Some(key), None) | (None, Some(key)) => Bound::Included(key),
+        (None, None) => Bound::Unbounded,
+    };
+    objects
+        .range((from, Bound::Unbounded))
+        .map(|(_, object)| object)
+        .take_while(move |object| {
+            namespace.is_none_or(|namespace| *object.key.namespace == *namespace)
+        })
+}
+
+// === impl Event ===
+
+impl Event {
+    /// How many encodings an event remembers.
+    pub const FORMS: usize = 4;
+
+    pub(crate) fn new(
+        object: Arc<Object>,
+        previous: Option<Arc<Object>>,
+        deleted: bool,
+        at: Timestamp,
+    ) -> Self {
+        let kind = match (&previous, deleted) {
+            (_, true) => EventKind::Deleted,
+            (None, false) => EventKind::Added,
+            (Some(_), false) => EventKind::Modified,
+        };
+        Self {
+            rev: object.rev,
+            kind,
+            object,
+            previous,
+            at,
+            memo: OnceLock::new(),
+        }
+    }
+
+    /// The encoding number `form` (below [`FORMS`](Self::FORMS)) of this event, made once and then shared by all watchers.
+    ///
+    /// Forms must not depend on who watches: an event that a selector turned into another kind is encoded without memo.
+    pub fn encoded(&self, form: usize, encode: impl FnOnce() -> Bytes) -> Bytes {
+        let forms = self.memo.get_or_init(Box::default);
+        forms[form].get_or_init(encode).clone()
+    }
+
+    /// Bytes that live only as long as this event does: the version it replaced.
+    fn weight(&self) -> usize {
+        let deleted = match self.kind {
+            EventKind::Deleted => self.object.weight(),
+            EventKind::Added | EventKind::Modified => 0,
+        };
+        self.previous.as_ref().map_or(64, |object| object.weight()) + deleted
+    }
+}
