@@ -2,4 +2,10 @@
 //! apply.
 
 pub mod builtin;
+pub mod fields;
+pub mod group;
+pub mod labels;
+pub mod names;
+mod quote;
 pub mod schema;
+pub mod status;
