@@ -44,9 +44,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
         .as_object()
         .context("the definitions have no $defs")?;
     let table = render::table(defs, &golang::Packages::new(staging))?;
-    let target = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("..")
-        .join(TARGET);
+    let target = root.join(TARGET);
     if !check {
         return fs::write(&target, table).with_context(|| format!("cannot write {TARGET}"));
     }

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -74,12 +74,28 @@ impl Packages {
         for file in files {
             text += &fs::read_to_string(file).unwrap_or_default();
         }
-        let structs = Rc::new(read_structs(&text));
+        let mut structs = read_structs(&text);
+        // Beta packages borrow types: `type Rule = v1.Rule`.
+        for (name, original) in text.lines().filter_map(borrowed_from_v1) {
+            let v1 = Path::new(dir).with_file_name("v1");
+            let borrowed = self.package(&v1.to_string_lossy());
+            structs.extend(
+                borrowed
+                    .get(original)
+                    .map(|fields| (name.to_owned(), fields.clone())),
+            );
+        }
+        let structs = Rc::new(structs);
         self.read
             .borrow_mut()
             .insert(dir.to_owned(), structs.clone());
         structs
     }
+}
+
+fn borrowed_from_v1(line: &str) -> Option<(&str, &str)> {
+    let (name, original) = line.strip_prefix("type ")?.split_once(" v1.")?;
+    Some((name.trim_end_matches(" ="), original))
 }
 
 fn flatten(structs: &Structs, name: &str, via: &[u32], out: &mut Flat) {
