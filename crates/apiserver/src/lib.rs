@@ -1,3 +1,9 @@
 //! The embedded Kubernetes-compatible API server
 
+pub mod access;
+pub mod negotiate;
+pub mod params;
+pub mod registry;
+pub mod request;
 pub mod store;
+pub mod strategy;

@@ -1,0 +1,254 @@
+//! Bringing a parsed object to the shape of its kind.
+//!
+//! What Go does by decoding into a struct, in one walk over the schema: unknown fields go, `null`
+//! means absent, numbers and text must be what the field says, and quantities and times take the
+//! one form in which they are stored and compared.
+//!
+//! Source: Kubernetes v1.35, `sigs.k8s.io/json`, apimachinery `pkg/api/resource` and
+//! `pkg/apis/meta/v1/{time,micro_time,duration}.go`.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use flotilla_machinery::{
+    quantity::Quantity,
+    schema::{Scalar, Schema, Type, TypeId},
+};
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+/// A value of the wrong type, in Go's words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Text where a number should be, and so on.
+    #[error("json: cannot unmarshal {found} into Go struct field {path} of type {want}")]
+    Type {
+        /// What JSON has.
+        found: &'static str,
+        /// Where, as dotted names.
+        path: String,
+        /// What Go wants.
+        want: &'static str,
+    },
+    /// Text that does not parse as what the field holds.
+    #[error("{path}: {why}")]
+    Text {
+        /// Where, as dotted names.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// Drops unknown fields, checks types and normalises values, in place. Returns a complaint
+/// `unknown field "spec.foo"` for each dropped field, in document order.
+///
+/// With `lenient` (custom resources) types are left to schema validation, and `null` stays where
+/// the field is nullable.
+///
+/// # Errors
+/// The first value of a wrong type.
+pub fn conform(
+    value: &mut Value,
+    schema: &Schema,
+    root: TypeId,
+    lenient: bool,
+) -> Result<Vec<String>, Error> {
+    let mut walk = Walk { schema, lenient, path: Vec::new(), unknown: Vec::new() };
+    walk.value(value, root)?;
+    Ok(walk.unknown)
+}
+
+struct Walk<'a> {
+    schema: &'a Schema,
+    lenient: bool,
+    path: Vec<String>,
+    unknown: Vec<String>,
+}
+
+impl Walk<'_> {
+    fn value(&mut self, value: &mut Value, ty: TypeId) -> Result<(), Error> {
+        match self.schema.get(ty) {
+            Type::Any => Ok(()),
+            Type::Scalar(scalar) => self.scalar(value, *scalar),
+            Type::Struct(shape) => match value {
+                Value::Object(fields) => self.fields(fields, shape),
+                other => self.mismatch(other, "object"),
+            },
+            Type::Map { value: item, .. } => match value {
+                Value::Object(entries) => self.entries(entries, *item),
+                other => self.mismatch(other, "map"),
+            },
+            Type::List { item, .. } => match value {
+                Value::Array(items) => {
+                    for (at, entry) in items.iter_mut().enumerate() {
+                        self.step(format!("[{at}]"), |walk| walk.value(entry, *item))?;
+                    }
+                    Ok(())
+                }
+                other => self.mismatch(other, "slice"),
+            },
+        }
+    }
+
+    fn fields(
+        &mut self,
+        fields: &mut Map<String, Value>,
+        shape: &flotilla_machinery::schema::Struct,
+    ) -> Result<(), Error> {
+        let mut drop = Vec::new();
+        for (name, value) in fields.iter_mut() {
+            let Some(field) = shape.field(name) else {
+                match shape.additional {
+                    Some(ty) => self.step(name.clone(), |walk| walk.value(value, ty))?,
+                    None if shape.preserve_unknown => {}
+                    None => {
+                        self.unknown.push(format!("unknown field \"{}\"", self.shown(name)));
+                        drop.push(name.clone());
+                    }
+                }
+                continue;
+            };
+            if value.is_null() {
+                // A custom resource keeps null for its schema to judge, default or drop.
+                if !self.lenient {
+                    drop.push(name.clone());
+                }
+                continue;
+            }
+            self.step(name.clone(), |walk| walk.value(value, field.ty))?;
+        }
+        for name in drop {
+            fields.remove(&name);
+        }
+        Ok(())
+    }
+
+    fn entries(&mut self, entries: &mut Map<String, Value>, item: TypeId) -> Result<(), Error> {
+        for (name, value) in entries.iter_mut() {
+            if value.is_null() {
+                if !self.lenient && matches!(self.schema.get(item), Type::Scalar(s) if *s == Scalar::String) {
+                    *value = Value::String(String::new());
+                }
+                continue;
+            }
+            self.step(name.clone(), |walk| walk.value(value, item))?;
+        }
+        Ok(())
+    }
+
+    fn scalar(&mut self, value: &mut Value, scalar: Scalar) -> Result<(), Error> {
+        if self.lenient && self.path.first().is_none_or(|p| p != "metadata") {
+            return Ok(());
+        }
+        match scalar {
+            Scalar::String if value.is_string() => Ok(()),
+            Scalar::String => self.mismatch(value, "string"),
+            Scalar::Boolean if value.is_boolean() => Ok(()),
+            Scalar::Boolean => self.mismatch(value, "bool"),
+            Scalar::Int32 if value.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => Ok(()),
+            Scalar::Int32 => self.mismatch(value, "int32"),
+            Scalar::Int64 if value.is_i64() => Ok(()),
+            Scalar::Int64 => self.mismatch(value, "int64"),
+            Scalar::Number if value.is_number() => Ok(()),
+            Scalar::Number => self.mismatch(value, "float64"),
+            Scalar::IntOrString if value.is_string() => Ok(()),
+            Scalar::IntOrString if value.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => {
+                Ok(())
+            }
+            Scalar::IntOrString => self.mismatch(value, "intstr.IntOrString"),
+            Scalar::Bytes => self.bytes(value),
+            Scalar::Quantity => self.quantity(value),
+            Scalar::Time => self.time(value, 0),
+            Scalar::MicroTime => self.time(value, 6),
+            Scalar::Duration if value.is_string() => Ok(()),
+            Scalar::Duration => self.mismatch(value, "string"),
+        }
+    }
+
+    fn bytes(&mut self, value: &Value) -> Result<(), Error> {
+        let Value::String(text) = value else { return self.mismatch(value, "[]uint8") };
+        match STANDARD.decode(text.replace(['\r', '\n'], "")) {
+            Ok(_) => Ok(()),
+            Err(base64::DecodeError::InvalidByte(at, _)) => {
+                self.text(format!("illegal base64 data at input byte {at}"))
+            }
+            Err(_) => self.text(format!("illegal base64 data at input byte {}", text.len())),
+        }
+    }
+
+    fn quantity(&mut self, value: &mut Value) -> Result<(), Error> {
+        let text = match &*value {
+            Value::String(text) => text.trim().to_owned(),
+            Value::Number(number) => number.to_string(),
+            other => return self.mismatch(other, "resource.Quantity"),
+        };
+        match text.parse::<Quantity>() {
+            Ok(quantity) => {
+                *value = quantity.to_string().into();
+                Ok(())
+            }
+            Err(error) => self.text(error.to_string()),
+        }
+    }
+
+    fn time(&mut self, value: &mut Value, digits: usize) -> Result<(), Error> {
+        let Value::String(text) = &*value else { return self.mismatch(value, "string") };
+        let Ok(time) = text.parse::<Timestamp>() else {
+            let layout = if digits == 0 {
+                "2006-01-02T15:04:05Z07:00"
+            } else {
+                "2006-01-02T15:04:05.000000Z07:00"
+            };
+            return self.text(format!("parsing time {text:?} as {layout:?}: cannot parse it"));
+        };
+        *value = if digits == 0 { seconds(time) } else { micros(time) }.into();
+        Ok(())
+    }
+
+    fn mismatch(&self, value: &Value, want: &'static str) -> Result<(), Error> {
+        if self.lenient && self.path.first().is_none_or(|p| p != "metadata") {
+            return Ok(());
+        }
+        let found = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "bool",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        let path = self.path.iter().filter(|p| !p.starts_with('[')).cloned().collect::<Vec<_>>();
+        Err(Error::Type { found, path: path.join("."), want })
+    }
+
+    fn text(&self, why: String) -> Result<(), Error> {
+        Err(Error::Text { path: self.shown(""), why })
+    }
+
+    fn shown(&self, last: &str) -> String {
+        let mut out = String::new();
+        for step in self.path.iter().map(String::as_str).chain((!last.is_empty()).then_some(last)) {
+            if !out.is_empty() && !step.starts_with('[') {
+                out.push('.');
+            }
+            out.push_str(step);
+        }
+        out
+    }
+
+    fn step<T>(&mut self, step: String, inner: impl FnOnce(&mut Self) -> T) -> T {
+        self.path.push(step);
+        let out = inner(self);
+        self.path.pop();
+        out
+    }
+}
+
+/// RFC 3339 in UTC with whole seconds, as `metav1.Time` is written.
+pub fn seconds(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// RFC 3339 in UTC with six digits, as `metav1.MicroTime` is written.
+pub fn micros(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+}
