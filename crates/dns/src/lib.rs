@@ -1,1 +1,24 @@
-//! Authoritative DNS from compiled snapshots, and a small resolver
+//! Authoritative DNS from compiled snapshots, a client that waits for nobody, and a small resolver.
+//!
+//! The crate knows zones, names and sockets; it knows nothing of Kubernetes or of who decides what a name answers with. Data flows
+//! one way:
+//!
+//! ```text
+//! a controller ──Change──► catalog (Publish) ──► zone: records as wire bytes, persistent pages ──► an atomic pointer
+//!                                                                                                     │
+//!                                     clients ◄── server: sockets ◄── answer: one look-up, one copy ◄─┘
+//! ```
+//! Read in this order: [`name`], [`record`], [`message`] are the vocabulary; [`zone`] and [`catalog`] hold what is served;
+//! [`client`] asks other servers.
+
+pub mod name;
+
+pub mod record;
+
+pub mod message;
+
+pub mod zone;
+
+pub mod catalog;
+
+pub mod client;

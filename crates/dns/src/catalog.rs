@@ -1,0 +1,227 @@
+//! All zones a server answers for, and how changes reach it.
+//!
+//! A [`Catalog`] is one consistent picture of every zone. [`Zones`] holds the current one behind an atomic pointer: readers take it
+//! without waiting, writers hand in [`Change`]s through the [`Publish`] trait and the next picture appears at once and whole.
+//! Controllers know only the trait; they never see sockets, and the server never sees a controller.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+
+use crate::name::{self, Name};
+use crate::zone::{self, Entry, Settings, Zone};
+
+/// One thing to do to the zones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Adds a zone, or gives an existing one new settings and keeps its records.
+    Zone(Settings),
+    /// Removes a zone with all its records.
+    RemoveZone(Name),
+    /// Replaces everything at a name. An entry without sets makes the name exist without data.
+    Set {
+        /// Apex of the zone the records belong to.
+        zone: Name,
+        /// The name, at or below the apex.
+        name: Name,
+        /// Its records.
+        entry: Entry,
+    },
+    /// Removes everything at a name.
+    Remove {
+        /// Apex of the zone.
+        zone: Name,
+        /// The name.
+        name: Name,
+    },
+}
+
+/// Why one change was not made; the others were.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Records for a zone nobody has added.
+    #[error("zone {zone} is not served here; add it before its records")]
+    UnknownZone {
+        /// Apex named in the change.
+        zone: Name,
+    },
+    /// The zone refused it.
+    #[error("zone refuses the change")]
+    Zone(#[from] zone::Error),
+}
+
+/// Where controllers hand in changes.
+pub trait Publish: Send + Sync {
+    /// Makes `changes` in the given order, visible together; returns what was refused.
+    fn publish(&self, changes: Vec<Change>) -> Vec<Error>;
+}
+
+/// An immutable picture of all zones.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    zones: HashMap<Arc<[u8]>, Zone, BuildHasherDefault<NameHasher>>,
+    /// Label counts that occur among the apexes, deepest first, so that the longest match is found first.
+    depths: Vec<usize>,
+}
+
+impl Catalog {
+    /// The zone with exactly this apex.
+    pub fn zone(&self, apex: &Name) -> Option<&Zone> {
+        self.zones.get(apex.wire())
+    }
+
+    /// All zones, sorted by apex.
+    pub fn zones(&self) -> Vec<&Zone> {
+        let mut zones = self.zones.values().collect::<Vec<_>>();
+        zones.sort_by_key(|zone| zone.apex());
+        zones
+    }
+
+    /// The picture after `changes`, and what was refused.
+    pub fn with(&self, changes: Vec<Change>) -> (Catalog, Vec<Error>) {
+        let mut next = self.clone();
+        let mut errors = Vec::new();
+        let mut changes = changes.into_iter().peekable();
+        while let Some(change) = changes.next() {
+            let result = match change {
+                Change::Zone(settings) => next.put_zone(settings),
+                Change::RemoveZone(apex) => {
+                    let removed = next.zones.remove(apex.wire());
+                    removed.map(drop).ok_or(Error::UnknownZone { zone: apex })
+                }
+                Change::Set { .. } | Change::Remove { .. } => {
+                    let (apex, first) = into_record_change(change);
+                    // Neighbouring changes of one zone are made in one go.
+                    let mut batch = vec![first];
+                    while let Some(more) = changes.next_if(|next| record_zone(next) == Some(&apex))
+                    {
+                        batch.push(into_record_change(more).1);
+                    }
+                    next.change_records(apex, batch, &mut errors)
+                }
+            };
+            errors.extend(result.err());
+        }
+        let depths = next.zones.values().map(|zone| zone.apex().n_labels());
+        next.depths = depths.collect::<BTreeSet<_>>().into_iter().rev().collect();
+        (next, errors)
+    }
+
+    /// The zone with the longest apex that `name` (lower-case, wire form) is within, and the octets of `name` in front of it.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<(&Zone, usize)> {
+        self.find_from(name, 0)
+    }
+
+    /// As [`Catalog::find`], leaving out zones whose apex is `name` itself: the side of a zone cut that owns DS records.
+    pub(crate) fn find_above(&self, name: &[u8]) -> Option<(&Zone, usize)> {
+        self.find_from(name, 1)
+    }
+
+    fn find_from(&self, name: &[u8], n_labels_min: usize) -> Option<(&Zone, usize)> {
+        let n_labels = name::count_labels(name);
+        self.depths.iter().find_map(|&depth| {
+            let n_relative = n_labels.checked_sub(depth).filter(|n| *n >= n_labels_min)?;
+            let at = name::skip_labels(name, n_relative);
+            Some((self.zones.get(&name[at..])?, at))
+        })
+    }
+
+    fn put_zone(&mut self, settings: Settings) -> Result<(), Error> {
+        let key = Arc::from(settings.apex.wire());
+        let zone = match self.zones.get(&key) {
+            Some(zone) => zone.reconfigured(settings)?,
+            None => Zone::new(settings)?,
+        };
+        self.zones.insert(key, zone);
+        Ok(())
+    }
+
+    fn change_records(
+        &mut self,
+        apex: Name,
+        batch: Vec<(Name, Option<Entry>)>,
+        errors: &mut Vec<Error>,
+    ) -> Result<(), Error> {
+        let Some(zone) = self.zones.get_mut(apex.wire()) else {
+            return Err(Error::UnknownZone { zone: apex });
+        };
+        let (changed, refused) = zone.with(batch);
+        *zone = changed;
+        errors.extend(refused.into_iter().map(Error::Zone));
+        Ok(())
+    }
+}
+
+fn record_zone(change: &Change) -> Option<&Name> {
+    match change {
+        Change::Set { zone, .. } | Change::Remove { zone, .. } => Some(zone),
+        Change::Zone(_) | Change::RemoveZone(_) => None,
+    }
+}
+
+fn into_record_change(change: Change) -> (Name, (Name, Option<Entry>)) {
+    match change {
+        Change::Set { zone, name, entry } => (zone, (name, Some(entry))),
+        Change::Remove { zone, name } => (zone, (name, None)),
+        Change::Zone(Settings { apex: zone, .. }) | Change::RemoveZone(zone) => {
+            unreachable!("zone {zone} changes are handled by the caller")
+        }
+    }
+}
+
+/// The published zones: many readers, writers one after another.
+#[derive(Debug, Default)]
+pub struct Zones {
+    current: ArcSwap<Catalog>,
+    writer: Mutex<()>,
+}
+
+impl Zones {
+    /// No zones yet: every question is refused.
+    pub fn new() -> Arc<Zones> {
+        Arc::default()
+    }
+
+    /// The current picture.
+    pub fn snapshot(&self) -> Arc<Catalog> {
+        self.current.load_full()
+    }
+
+    /// The pointer itself, for readers that keep a cached copy per thread.
+    pub(crate) fn current(&self) -> &ArcSwap<Catalog> {
+        &self.current
+    }
+}
+
+impl Publish for Zones {
+    fn publish(&self, changes: Vec<Change>) -> Vec<Error> {
+        // Whoever panicked while holding it had not published, so the current picture is whole.
+        let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let (next, errors) = self.current.load().with(changes);
+        self.current.store(Arc::new(next));
+        errors
+    }
+}
+
+/// Hashes names in wire form; see [`zone::hash`].
+#[derive(Debug, Default)]
+struct NameHasher(u64);
+
+impl Hasher for NameHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 ^= zone::hash(bytes);
+    }
+
+    fn write_usize(&mut self, _length: usize) {
+        // The length prefix of a slice; `hash` covers it.
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests;
