@@ -1,0 +1,183 @@
+//! What each peer said about each host, and when.
+//!
+//! A view is the memory between polls: the last answer of a peer per host and address family, the last good one
+//! before it, and their times. [`View::answer`] turns that into what [`crate::select`] wants to know at a given moment.
+
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
+};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::select::PeerAnswer;
+
+/// IPv4 or IPv6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// IPv4, A records.
+    V4,
+    /// IPv6, AAAA records.
+    V6,
+}
+
+impl Family {
+    /// Both families, IPv4 first.
+    pub const BOTH: [Family; 2] = [Family::V4, Family::V6];
+
+    /// The family of an address.
+    pub fn of(ip: &IpAddr) -> Family {
+        if ip.is_ipv4() { Family::V4 } else { Family::V6 }
+    }
+
+    /// The record type that holds addresses of this family.
+    pub fn record_type(self) -> &'static str {
+        match self {
+            Family::V4 => "A",
+            Family::V6 => "AAAA",
+        }
+    }
+}
+
+/// One answer of one peer to the question for a host's local targets in one family.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It vouches for these addresses, which may be none.
+    Targets {
+        /// Sorted addresses.
+        addresses: Vec<IpAddr>,
+        /// Time to live the peer gave, in seconds.
+        ttl_seconds: u32,
+    },
+    /// It did not answer usefully: nothing, or an error of the server.
+    Silence,
+}
+
+/// One answer, when it came and from where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// The answer.
+    pub answer: Answer,
+    /// When it was complete.
+    pub at: Timestamp,
+    /// The address that answered; none for silence.
+    pub server: Option<SocketAddr>,
+}
+
+/// What a peer said about a host in one family.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The last answer.
+    pub last: Observation,
+    /// The last one that was not silence; equal to `last` unless that is silence.
+    pub last_good: Option<Observation>,
+}
+
+/// Host, tag and family.
+type Topic = (String, String, Family);
+
+/// What every peer said.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    seen: BTreeMap<Topic, Seen>,
+}
+
+impl View {
+    /// Notes an answer; tells whether it says something new.
+    pub fn note(
+        &mut self,
+        host: &str,
+        tag: &str,
+        family: Family,
+        observation: Observation,
+    ) -> bool {
+        let topic = (host.to_owned(), tag.to_owned(), family);
+        let before = self.seen.get(&topic);
+        let news = before.is_none_or(|seen| seen.last.answer != observation.answer);
+        let last_good = match observation.answer {
+            Answer::Silence => before.and_then(|seen| seen.last_good.clone()),
+            Answer::Targets { .. } => Some(observation.clone()),
+        };
+        self.seen.insert(
+            topic,
+            Seen {
+                last: observation,
+                last_good,
+            },
+        );
+        news
+    }
+
+    /// The last answer of a peer about a host.
+    pub fn seen(&self, host: &str, tag: &str, family: Family) -> Option<&Seen> {
+        self.seen.get(&(host.to_owned(), tag.to_owned(), family))
+    }
+
+    /// What to believe of a peer now, and until when if that changes by time alone.
+    ///
+    /// `hold` is how long a silent peer's last addresses are believed, counted from when they were given.
+    pub fn answer(
+        &self,
+        host: &str,
+        tag: &str,
+        family: Family,
+        now: Timestamp,
+        hold: SignedDuration,
+    ) -> (PeerAnswer, Option<Timestamp>) {
+        let Some(seen) = self.seen(host, tag, family) else {
+            return (PeerAnswer::Pending, None);
+        };
+        match &seen.last.answer {
+            Answer::Targets { addresses, .. } if addresses.is_empty() => {
+                (PeerAnswer::NoTargets, None)
+            }
+            Answer::Targets { addresses, .. } => (PeerAnswer::Targets(addresses.clone()), None),
+            Answer::Silence => held(seen.last_good.as_ref(), now, hold),
+        }
+    }
+
+    /// Forgets hosts that are not balanced any more and peers that are gone.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str, &str) -> bool) {
+        self.seen.retain(|(host, tag, _), _| keep(host, tag));
+    }
+
+    /// Number of topics held.
+    pub fn len(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// Whether nothing has been noted.
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_empty()
+    }
+}
+
+fn held(
+    good: Option<&Observation>,
+    now: Timestamp,
+    hold: SignedDuration,
+) -> (PeerAnswer, Option<Timestamp>) {
+    let Some(Observation {
+        answer: Answer::Targets { addresses, .. },
+        at,
+        ..
+    }) = good
+    else {
+        return (PeerAnswer::Unknown, None);
+    };
+    let age = now.duration_since(*at);
+    if addresses.is_empty() || age >= hold {
+        return (PeerAnswer::Unknown, None);
+    }
+    let age_seconds = u32::try_from(age.as_secs().max(0)).unwrap_or(u32::MAX);
+    (
+        PeerAnswer::Held {
+            targets: addresses.clone(),
+            age_seconds,
+        },
+        at.checked_add(hold).ok(),
+    )
+}
+
+#[cfg(test)]
+mod tests;
