@@ -251,7 +251,7 @@ impl Collection {
         &'a self,
         namespace: Option<&'a str>,
         start: Option<&ObjectKey>,
-    ) -> impl Iterator<Item = &'a Arc<Object>> {
+    ) -> impl Iterator<Item = &'a Arc<Object>> + use<'a> {
         list(&self.objects, namespace, start)
     }
 
@@ -306,7 +306,7 @@ pub fn list<'a>(
     objects: &'a OrdMap<ObjectKey, Arc<Object>>,
     namespace: Option<&'a str>,
     start: Option<&ObjectKey>,
-) -> impl Iterator<Item = &'a Arc<Object>> {
+) -> impl Iterator<Item = &'a Arc<Object>> + use<'a> {
     let first = namespace.map(|namespace| ObjectKey::new(namespace, ""));
     let from = match (start.cloned(), first) {
         (Some(start), Some(first)) => Bound::Included(start.max(first)),
