@@ -1,1 +1,6 @@
+//! The `flotilla` command: arguments, wiring, nothing else.
+
+mod args;
+mod plan;
+
 fn main() {}

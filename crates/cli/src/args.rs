@@ -1,0 +1,209 @@
+//! What can be typed after `flotilla`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// The layer Kubernetes users assemble from a dozen projects, in one binary.
+#[derive(Debug, Parser)]
+#[command(
+    name = "flotilla",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// How to log: a level for our own lines (error, warn, info, debug, trace), or directives such
+    /// as `warn,flotilla_gslb=debug`. Default info; RUST_LOG is used when this is absent.
+    #[arg(long, global = true, value_name = "FILTER")]
+    pub(crate) log: Option<String>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start a Kubernetes-compatible control plane, or a fleet of them, on this machine.
+    Up(UpArgs),
+    /// Look into global load balancing.
+    #[command(subcommand)]
+    Gslb(GslbCommand),
+    /// Print a script that completes commands in your shell.
+    #[command(
+        after_help = "Example:\n  flotilla completion bash > ~/.local/share/bash-completion/completions/flotilla"
+    )]
+    Completion {
+        /// The shell to complete for.
+        shell: Shell,
+    },
+}
+
+/// `flotilla up`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  flotilla up                                  one cluster, state under the user's state directory
+  flotilla up --data-dir :memory:              one cluster that forgets everything
+  flotilla up --fleet eu,us,za                 three clusters that fail over by DNS
+  flotilla up --fleet a,b --zone apps.test.org --parent-zone test.org --poll-interval 5s")]
+pub(crate) struct UpArgs {
+    /// Start one independent cluster per name, with an edge DNS server and a resolver. A name is a
+    /// DNS label (at most 63 of a-z, 0-9 and -) and becomes the cluster's context and geo tag.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) fleet: Vec<String>,
+
+    /// Where state lives, one folder per cluster; `:memory:` keeps nothing. Default:
+    /// $XDG_STATE_HOME/flotilla or ~/.local/state/flotilla.
+    #[arg(long, value_name = "DIR", env = "FLOTILLA_DATA_DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+
+    /// Where the kubeconfig is written. Default: `kubeconfig` in the data directory.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// Address the API servers listen on.
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
+    pub(crate) bind: Ipv4Addr,
+
+    /// Port of the API server; the clusters of a fleet take this one and those that follow. 0 lets
+    /// the system choose.
+    #[arg(long, default_value_t = 6443)]
+    pub(crate) port: u16,
+
+    /// Port of every DNS server.
+    #[arg(long, default_value_t = 1053)]
+    pub(crate) dns_port: u16,
+
+    /// Address of the fleet's resolver, or of the DNS server when there is one cluster.
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
+    pub(crate) resolver: Ipv4Addr,
+
+    /// Loopback network of the fleet, a /16: the edge DNS server takes its x.y.0.1, cluster N takes
+    /// x.y.N.1 for DNS and gives LoadBalancer addresses from x.y.N.0/24.
+    #[arg(long, value_name = "CIDR", default_value = "127.1.0.0/16")]
+    pub(crate) network: ipnet::Ipv4Net,
+
+    /// Zone that delegates to the clusters.
+    #[arg(long, value_name = "ZONE", default_value = "example.com")]
+    pub(crate) parent_zone: String,
+
+    /// Zone that the clusters balance; below the parent zone.
+    #[arg(long, value_name = "ZONE", default_value = "cloud.example.com")]
+    pub(crate) zone: String,
+
+    /// How often a cluster asks the others who is healthy, as a number and a unit (5s, 1m); 0s asks
+    /// never. Like k8gb's RECONCILE_REQUEUE_SECONDS, whose default of 30s is kept.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    pub(crate) poll_interval: std::time::Duration,
+
+    /// Address for Prometheus metrics, such as 127.0.0.1:9090; port 0 lets the system choose. Off
+    /// when absent.
+    #[arg(long, value_name = "IP:PORT")]
+    pub(crate) metrics_address: Option<SocketAddr>,
+
+    /// OTLP collector for traces, such as http://localhost:4318. Off when absent.
+    #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
+    pub(crate) otlp_endpoint: Option<String>,
+
+    /// File with static tokens, one `token,user,uid,"group,group"` per line, as kube-apiserver's
+    /// --token-auth-file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_auth_file: Option<PathBuf>,
+}
+
+/// `flotilla gslb …`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum GslbCommand {
+    /// Say which addresses a host answers with, and why.
+    #[command(after_help = "\
+Examples:
+  flotilla gslb explain podinfo.cloud.example.com
+  flotilla gslb explain podinfo.cloud.example.com --context us -o json")]
+    Explain(ExplainArgs),
+}
+
+/// `flotilla gslb explain`.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// The host, such as podinfo.cloud.example.com.
+    pub(crate) host: String,
+    /// Kubeconfig to use. Default: KUBECONFIG, the one of `flotilla up`, then ~/.kube/config.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Context to ask. Default: every context of a fleet's kubeconfig, otherwise the current one.
+    #[arg(long)]
+    pub(crate) context: Option<String>,
+    /// How to print.
+    #[arg(short, long, value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+}
+
+/// Output formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// For reading.
+    Text,
+    /// One JSON document.
+    Json,
+    /// One YAML document.
+    Yaml,
+}
+
+/// Reads `30s`, `500ms`, `2m`, `1h` or a plain number of seconds.
+fn duration(text: &str) -> Result<std::time::Duration, String> {
+    let split = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let explain = || format!("expected a number and a unit such as 500ms, 30s or 2m, got {text:?}");
+    let number: u64 = number.parse().map_err(|_| explain())?;
+    let milliseconds = match unit {
+        "ms" => Some(number),
+        "" | "s" => number.checked_mul(1000),
+        "m" => number.checked_mul(60_000),
+        "h" => number.checked_mul(3_600_000),
+        _ => return Err(explain()),
+    };
+    milliseconds
+        .map(std::time::Duration::from_millis)
+        .ok_or_else(explain)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use std::time::Duration;
+
+    use super::{Cli, duration};
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_have_units() {
+        let good = [
+            ("30s", 30_000),
+            ("5", 5_000),
+            ("500ms", 500),
+            ("2m", 120_000),
+            ("1h", 3_600_000),
+        ];
+        for (text, milliseconds) in good {
+            assert_eq!(
+                duration(text),
+                Ok(Duration::from_millis(milliseconds)),
+                "{text}"
+            );
+        }
+        for text in ["", "s", "-1s", "5 s", "1d", "99999999999999999999s"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}
