@@ -1,0 +1,175 @@
+//! A running `flotilla up`.
+
+use std::io::{BufRead, BufReader};
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// How long a start may take before a test gives up on it. Generous, because debug builds on busy
+/// machines are slow; speed is asserted in benchmarks.
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+/// A `flotilla up` of its own; stopped when dropped.
+#[derive(Debug)]
+pub struct Flotilla {
+    child: Child,
+    folder: Folder,
+    /// Port of every DNS server it runs.
+    pub dns_port: u16,
+    /// What it printed until it was ready.
+    pub greeting: String,
+}
+
+#[derive(Debug)]
+enum Folder {
+    Own(TempDir),
+    Borrowed(PathBuf),
+}
+
+impl Flotilla {
+    /// Starts `binary up` with `arguments` and waits until it says that it is up. State and
+    /// kubeconfig go to a temporary folder, ports are free ones.
+    ///
+    /// # Panics
+    /// When it does not come up; its output is part of the message.
+    pub fn up(binary: impl AsRef<Path>, arguments: &[&str]) -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        Self::start(binary.as_ref(), Folder::Own(folder), arguments)
+    }
+
+    /// Like [`up`](Self::up) with state that outlives the process.
+    ///
+    /// # Panics
+    /// When it does not come up.
+    pub fn up_in(binary: impl AsRef<Path>, folder: &Path, arguments: &[&str]) -> Self {
+        Self::start(
+            binary.as_ref(),
+            Folder::Borrowed(folder.to_owned()),
+            arguments,
+        )
+    }
+
+    fn start(binary: &Path, folder: Folder, arguments: &[&str]) -> Self {
+        let dns_port = free_port();
+        let mut command = Command::new(binary);
+        command
+            .arg("up")
+            .arg("--dns-port")
+            .arg(dns_port.to_string())
+            .args(["--port", "0"]);
+        if !arguments.contains(&"--data-dir") {
+            command.arg("--data-dir").arg(folder.path());
+        }
+        command
+            .arg("--kubeconfig")
+            .arg(folder.path().join("kubeconfig"))
+            .args(arguments);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit());
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("start {binary:?}: {error}"));
+        let stdout = child.stdout.take().expect("stdout is piped");
+        let (tx, rx) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if tx.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut greeting = String::new();
+        while !greeting.contains("Ctrl-C") {
+            match rx.recv_timeout(START_LIMIT) {
+                Ok(line) => greeting = greeting + &line + "\n",
+                Err(error) => {
+                    let _ = child.kill();
+                    panic!("flotilla up did not come up ({error}); it printed:\n{greeting}");
+                }
+            }
+        }
+        Self {
+            child,
+            folder,
+            dns_port,
+            greeting,
+        }
+    }
+
+    /// The kubeconfig it wrote.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.path().join("kubeconfig")
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends the signal of Ctrl-C and waits for the end.
+    ///
+    /// # Panics
+    /// When it does not end within half a minute.
+    pub fn interrupt(mut self) -> ExitStatus {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill")
+            .args(["-INT", &id])
+            .status()
+            .expect("kill");
+        assert!(sent.success(), "kill -INT {id}");
+        let (status, _) = crate::wait_until("a clean stop", Duration::from_secs(30), || {
+            self.child.try_wait().expect("wait")
+        });
+        status
+    }
+
+    /// Ends it without a chance to tidy up.
+    pub fn kill(mut self) {
+        self.child.kill().expect("kill");
+        self.child.wait().expect("wait");
+    }
+}
+
+impl Drop for Flotilla {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Folder {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Own(folder) => folder.path(),
+            Self::Borrowed(folder) => folder,
+        }
+    }
+}
+
+/// Runs the binary to its end with `arguments`.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn run(binary: impl AsRef<Path>, arguments: &[&str]) -> Output {
+    let binary = binary.as_ref();
+    let output = Command::new(binary)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output();
+    output.unwrap_or_else(|error| panic!("start {binary:?}: {error}"))
+}
+
+/// A UDP port that was free on all loopback addresses a moment ago.
+///
+/// # Panics
+/// When there is none.
+pub fn free_port() -> u16 {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    socket.local_addr().expect("its address").port()
+}
