@@ -37,7 +37,7 @@ pub use self::{
     key::{ObjectKey, ResourceKey},
     object::{Draft, DraftError, Meta, Object},
     pairs::Pairs,
-    state::{Collection, Event, EventKind, Expired, History, State, list},
+    state::{Collection, Event, EventKind, Events, Expired, History, Objects, State, list},
     subscribe::Subscription,
 };
 

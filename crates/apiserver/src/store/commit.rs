@@ -78,7 +78,7 @@ impl Committer {
         let state = published.state.load();
         let mut expiring = BTreeSet::new();
         for (resource, collection) in state.collections() {
-            let objects = collection.objects.values();
+            let objects = collection.objects.into_iter().map(|(_, object)| object);
             for object in objects.filter(|object| object.expires_seconds > 0) {
                 expiring.insert(expiry(resource, object));
             }

@@ -113,7 +113,7 @@ impl Disk {
                 .filter(|(_, object)| object.rev <= rev)
                 .ok_or_else(|| corrupt(format!("object {} is unreadable", key.escape_ascii())))?;
             let objects = &mut state.collection_mut(&resource).objects;
-            objects.insert(object.key.clone(), Arc::new(object));
+            objects.insert_cow(object.key.clone(), Arc::new(object));
         }
         Ok(state)
     }

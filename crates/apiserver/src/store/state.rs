@@ -9,13 +9,21 @@ use std::{
 };
 
 use bytes::Bytes;
-use imbl::{OrdMap, Vector};
+use immutable_chunkmap::map::Map;
 use jiff::Timestamp;
 
 use super::{
     key::{ObjectKey, ResourceKey},
     object::Object,
 };
+
+/// Objects in list order; cloning is O(1).
+///
+/// 64 entries to a chunk: a write copies one chunk and the path to it, about 3 KB, and a list still walks arrays.
+pub type Objects = Map<ObjectKey, Arc<Object>, 64>;
+
+/// Events by revision, oldest first; cloning is O(1).
+pub type Events = Map<u64, Arc<Event>, 64>;
 
 /// All collections at one revision.
 #[derive(Clone, Debug)]
@@ -24,16 +32,16 @@ pub struct State {
     pub rev: u64,
     /// History of collections that are not in `collections` ends here.
     pub(crate) floor: u64,
-    pub(crate) collections: OrdMap<ResourceKey, Arc<Collection>>,
+    pub(crate) collections: Map<ResourceKey, Arc<Collection>, 64>,
 }
 
 /// The objects of one resource and its recent history.
 #[derive(Clone, Debug)]
 pub struct Collection {
     /// Live objects in list order.
-    pub objects: OrdMap<ObjectKey, Arc<Object>>,
+    pub objects: Objects,
     /// What happened to them, oldest first, with rising revisions.
-    pub events: Vector<Arc<Event>>,
+    pub events: Events,
     /// Events up to and including this revision are gone.
     pub compacted: u64,
     /// Memory held only by `events`, in bytes.
@@ -115,7 +123,7 @@ impl State {
         Self {
             rev,
             floor: rev,
-            collections: OrdMap::new(),
+            collections: Map::new(),
         }
     }
 
@@ -126,7 +134,7 @@ impl State {
 
     /// All collections in order of their keys.
     pub fn collections(&self) -> impl Iterator<Item = (&ResourceKey, &Arc<Collection>)> {
-        self.collections.iter()
+        self.collections.into_iter()
     }
 
     /// The live object at `key`.
@@ -149,7 +157,7 @@ impl State {
         &self,
         resource: &ResourceKey,
         after: u64,
-    ) -> Result<Vector<Arc<Event>>, Expired> {
+    ) -> Result<impl DoubleEndedIterator<Item = &Arc<Event>>, Expired> {
         let compacted = self.compacted(resource);
         if after < compacted {
             return Err(Expired {
@@ -157,30 +165,31 @@ impl State {
                 compacted,
             });
         }
-        let Some(collection) = self.collections.get(resource) else {
-            return Ok(Vector::new());
-        };
-        Ok(collection.events.skip(collection.first_after(after)))
+        let events = self
+            .collections
+            .get(resource)
+            .map(|collection| &collection.events);
+        let newer = (Bound::Excluded(after), Bound::Unbounded);
+        Ok(events
+            .into_iter()
+            .flat_map(move |events| events.range(newer))
+            .map(|(_, event)| event))
     }
 
     /// The objects of `resource` as they were at revision `rev`, by undoing what happened since. O(events since).
     ///
     /// # Errors
     /// [`Expired`] when history does not reach back. A `rev` of the future gives the newest state; callers check that.
-    pub fn objects_at(
-        &self,
-        resource: &ResourceKey,
-        rev: u64,
-    ) -> Result<OrdMap<ObjectKey, Arc<Object>>, Expired> {
+    pub fn objects_at(&self, resource: &ResourceKey, rev: u64) -> Result<Objects, Expired> {
         let undo = self.events_after(resource, rev)?;
         let mut objects = match self.collections.get(resource) {
             Some(collection) => collection.objects.clone(),
-            None => return Ok(OrdMap::new()),
+            None => return Ok(Objects::new()),
         };
-        for event in undo.iter().rev() {
+        for event in undo.rev() {
             match &event.previous {
-                Some(previous) => objects.insert(previous.key.clone(), previous.clone()),
-                None => objects.remove(&event.object.key),
+                Some(previous) => objects.insert_cow(previous.key.clone(), previous.clone()),
+                None => objects.remove_cow(&event.object.key),
             };
         }
         Ok(objects)
@@ -188,11 +197,8 @@ impl State {
 
     pub(crate) fn collection_mut(&mut self, resource: &ResourceKey) -> &mut Collection {
         let floor = self.floor;
-        let shared = self
-            .collections
-            .entry(resource.clone())
-            .or_insert_with(|| Arc::new(Collection::new(floor)));
-        Arc::make_mut(shared)
+        let new = || Arc::new(Collection::new(floor));
+        Arc::make_mut(self.collections.get_or_insert_cow(resource.clone(), new))
     }
 
     /// Drops what [`History`] no longer keeps of `resource`, and from the largest histories if all together are too big.
@@ -209,11 +215,13 @@ impl State {
     /// Keeps the histories of all resources together below their limit, halving the largest until they are.
     pub(crate) fn trim_total(&mut self, total_bytes_max: usize) {
         let total = |state: &Self| -> usize {
-            let sizes = state.collections.values();
-            sizes.map(|collection| collection.events_bytes).sum()
+            state
+                .collections()
+                .map(|(_, collection)| collection.events_bytes)
+                .sum()
         };
         while total(self) > total_bytes_max {
-            let largest = self.collections.iter().max_by_key(|(_, c)| c.events_bytes);
+            let largest = self.collections().max_by_key(|(_, c)| c.events_bytes);
             let Some((resource, collection)) = largest else {
                 return;
             };
@@ -227,9 +235,9 @@ impl State {
         let Some(collection) = self.collections.get(resource) else {
             return;
         };
-        if collection.objects.is_empty() && collection.events.is_empty() {
+        if collection.objects.len() == 0 && collection.events.len() == 0 {
             self.floor = self.floor.max(collection.compacted);
-            self.collections.remove(resource);
+            self.collections.remove_cow(resource);
         }
     }
 }
@@ -239,8 +247,8 @@ impl State {
 impl Collection {
     pub(crate) fn new(compacted: u64) -> Self {
         Self {
-            objects: OrdMap::new(),
-            events: Vector::new(),
+            objects: Objects::new(),
+            events: Events::new(),
             compacted,
             events_bytes: 0,
         }
@@ -255,28 +263,20 @@ impl Collection {
         list(&self.objects, namespace, start)
     }
 
-    /// Index in `events` of the first event after `rev`.
-    pub fn first_after(&self, rev: u64) -> usize {
-        match self.events.binary_search_by(|event| event.rev.cmp(&rev)) {
-            Ok(index) => index + 1,
-            Err(index) => index,
-        }
-    }
-
     pub(crate) fn push(&mut self, event: Arc<Event>) {
         let key = event.object.key.clone();
         match event.kind {
-            EventKind::Deleted => self.objects.remove(&key),
+            EventKind::Deleted => self.objects.remove_cow(&key),
             EventKind::Added | EventKind::Modified => {
-                self.objects.insert(key, event.object.clone())
+                self.objects.insert_cow(key, event.object.clone())
             }
         };
         self.events_bytes += event.weight();
-        self.events.push_back(event);
+        self.events.insert_cow(event.rev, event);
     }
 
     fn excess(&self, now: Timestamp, history: &History) -> bool {
-        let Some(oldest) = self.events.front() else {
+        let Some((_, oldest)) = self.events.into_iter().next() else {
             return false;
         };
         let old = || now.duration_since(oldest.at).as_secs_f64() > history.age.as_secs_f64();
@@ -292,9 +292,15 @@ impl Collection {
     }
 
     fn pop_event(&mut self) -> bool {
-        let Some(event) = self.events.pop_front() else {
+        let Some(event) = self
+            .events
+            .into_iter()
+            .next()
+            .map(|(_, event)| event.clone())
+        else {
             return false;
         };
+        self.events.remove_cow(&event.rev);
         self.compacted = event.rev;
         self.events_bytes -= event.weight();
         true
@@ -303,7 +309,7 @@ impl Collection {
 
 /// Objects in list order, of one namespace or of all, from `start` on (inclusive) or from the beginning.
 pub fn list<'a>(
-    objects: &'a OrdMap<ObjectKey, Arc<Object>>,
+    objects: &'a Objects,
     namespace: Option<&'a str>,
     start: Option<&ObjectKey>,
 ) -> impl Iterator<Item = &'a Arc<Object>> + use<'a> {
