@@ -157,7 +157,7 @@ impl State {
         &self,
         resource: &ResourceKey,
         after: u64,
-    ) -> Result<impl DoubleEndedIterator<Item = &Arc<Event>>, Expired> {
+    ) -> Result<Vec<Arc<Event>>, Expired> {
         let compacted = self.compacted(resource);
         if after < compacted {
             return Err(Expired {
@@ -173,7 +173,8 @@ impl State {
         Ok(events
             .into_iter()
             .flat_map(move |events| events.range(newer))
-            .map(|(_, event)| event))
+            .map(|(_, event)| Arc::clone(event))
+            .collect())
     }
 
     /// The objects of `resource` as they were at revision `rev`, by undoing what happened since. O(events since).
@@ -186,7 +187,7 @@ impl State {
             Some(collection) => collection.objects.clone(),
             None => return Ok(Objects::new()),
         };
-        for event in undo.rev() {
+        for event in undo.iter().rev() {
             match &event.previous {
                 Some(previous) => objects.insert_cow(previous.key.clone(), previous.clone()),
                 None => objects.remove_cow(&event.object.key),
