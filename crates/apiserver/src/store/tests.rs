@@ -78,7 +78,10 @@ impl Store {
         let state = self.state();
         let objects = state.collection(&pods()).map(|pods| pods.objects.clone());
         let objects = objects.unwrap_or_default();
-        objects.into_iter().map(|(_, object)| render(object)).collect()
+        objects
+            .into_iter()
+            .map(|(_, object)| render(object))
+            .collect()
     }
 
     fn happened(&self, after: u64) -> Vec<String> {

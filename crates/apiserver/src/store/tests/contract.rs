@@ -226,7 +226,10 @@ async fn list_resource_version_match_exact() {
     ];
     for (rev, expected) in cases {
         let objects = state.objects_at(&pods(), rev).unwrap();
-        let rendered: Vec<_> = objects.into_iter().map(|(_, object)| render(object)).collect();
+        let rendered: Vec<_> = objects
+            .into_iter()
+            .map(|(_, object)| render(object))
+            .collect();
         assert_eq!(rendered, expected, "at {rev}");
     }
 }

@@ -90,7 +90,10 @@ fn compare(store: &Store, model: &Model, opened_at: u64) {
     assert_eq!(store.listed(), live(model, state.rev));
     for rev in opened_at..=state.rev {
         let objects = state.objects_at(&pods(), rev).unwrap();
-        let objects: Vec<_> = objects.into_iter().map(|(_, object)| render(object)).collect();
+        let objects: Vec<_> = objects
+            .into_iter()
+            .map(|(_, object)| render(object))
+            .collect();
         assert_eq!(objects, live(model, rev), "at {rev}");
         let after: Vec<_> = model.iter().filter(|(at, ..)| *at > rev).collect();
         assert_eq!(store.happened(rev).len(), after.len(), "after {rev}");
