@@ -6,6 +6,7 @@ pub mod fields;
 pub mod group;
 pub mod labels;
 pub mod names;
+pub mod patch;
 pub mod printers;
 pub mod protobuf;
 mod quote;

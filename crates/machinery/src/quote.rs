@@ -70,3 +70,39 @@ pub(crate) fn json(value: &Value) -> String {
     }
     out
 }
+
+/// `value` as Go prints a decoded JSON value with `%v`: `map[a:1 b:[x y]]`.
+pub(crate) fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".into(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => plain_list(items),
+        Value::Object(map) => {
+            let entries: Vec<String> = map
+                .iter()
+                .map(|(key, value)| format!("{key}:{}", plain(value)))
+                .collect();
+            format!("map[{}]", entries.join(" "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// `items` as Go prints a slice with `%v`.
+pub(crate) fn plain_list(items: &[Value]) -> String {
+    let items: Vec<String> = items.iter().map(plain).collect();
+    format!("[{}]", items.join(" "))
+}
+
+/// What Go calls the dynamic type of a decoded JSON value (`%s` of `reflect.TypeOf`).
+pub(crate) fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "%!s(<nil>)",
+        Value::Bool(_) => "bool",
+        Value::Number(n) if n.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}

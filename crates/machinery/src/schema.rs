@@ -113,8 +113,10 @@ pub struct Field {
 /// Strategic-merge-patch treatment of a field (`x-kubernetes-patch-strategy` and `-merge-key`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Patch {
-    /// Items or keys are merged instead of replaced.
+    /// Items of a list are merged instead of replaced.
     pub merge: bool,
+    /// An object is replaced instead of merged (`PodDisruptionBudget` selectors).
+    pub replace: bool,
     /// `retainKeys`: keys that the patch does not name are dropped when `$retainKeys` lists the rest.
     pub retain_keys: bool,
     /// Which field identifies an item of a merged list of objects; `None` for lists of scalars.
@@ -193,6 +195,14 @@ impl Schema {
     /// The type called `name`.
     pub fn find(&self, name: &str) -> Option<TypeId> {
         self.names.get(name).copied()
+    }
+
+    /// A name of the type at `id`, found by search; for error texts.
+    pub fn name_of(&self, id: TypeId) -> Option<&str> {
+        self.names
+            .iter()
+            .find(|&(_, &at)| at == id)
+            .map(|(name, _)| name.as_ref())
     }
 
     /// The type at `id`.

@@ -238,7 +238,8 @@ fn strategies(text: &str, patch: &mut Patch) {
         match strategy {
             "merge" => patch.merge = true,
             "retainKeys" => patch.retain_keys = true,
-            _ => {} // "replace" is what happens anyway
+            "replace" => patch.replace = true,
+            _ => {}
         }
     }
 }
