@@ -216,15 +216,19 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn open(cfg: StoreConfig, now: Timestamp) -> Result<Self, StoreError> {
-        let disk = match &cfg.path {
+        let (disk, state) = match &cfg.path {
             Some(path) => Disk::open(path)?,
-            None => Disk::Memory,
+            None => (Disk::Memory, State::new(1)),
         };
-        Self::start(disk, cfg, now)
+        Self::start(disk, state, cfg, now)
     }
 
-    fn start(disk: Disk, cfg: StoreConfig, now: Timestamp) -> Result<Self, StoreError> {
-        let state = disk.load()?;
+    fn start(
+        disk: Disk,
+        state: State,
+        cfg: StoreConfig,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
         let (queue, messages) = mpsc::channel(cfg.queue.max(1));
         let published = Arc::new(Published {
             state: ArcSwap::from_pointee(state),

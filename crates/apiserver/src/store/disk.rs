@@ -1,17 +1,21 @@
 //! The file behind the store: a `redb` database with one row per live object and the newest revision.
 //!
-//! It is written once per batch and read once per start; nothing else ever waits for it. Page checksums are verified on
-//! every open, so damage is found before a client sees it.
+//! It is written once per batch and read once per start; nothing else ever waits for it.
+//!
+//! Damage is found before a client sees it: a start reads every row and checks its checksum, the order of the rows and their
+//! number. The database's own check of all pages would take as long again and find nothing more that matters to us; after
+//! a crash it runs anyway. A damaged page can make the database panic instead of failing, so opening catches that.
 
 use std::{
     collections::BTreeMap,
     io::ErrorKind,
+    panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use redb::{
-    Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageBackend,
+    Builder, Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageBackend,
     TableDefinition, backends::FileBackend,
 };
 
@@ -48,8 +52,8 @@ pub(crate) enum Disk {
 }
 
 impl Disk {
-    /// Opens or creates the file at `path` and takes its lock.
-    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+    /// Opens or creates the file at `path`, takes its lock and reads everything that is stored.
+    pub(crate) fn open(path: &Path) -> Result<(Self, State), StoreError> {
         let open = std::fs::OpenOptions::new()
             .read(true)
             .write(true)
@@ -64,58 +68,38 @@ impl Disk {
         Self::open_on(path, backend)
     }
 
-    /// Opens a database on `backend`; `path` is only for error texts.
-    pub(crate) fn open_on(path: &Path, backend: impl StorageBackend) -> Result<Self, StoreError> {
-        let database = Builder::new()
-            .set_cache_size(CACHE_BYTES)
-            .set_check_integrity_on_open(true)
-            .create_with_backend(backend)
-            .map_err(|error| match error {
-                DatabaseError::DatabaseAlreadyOpen => StoreError::Locked(path.into()),
-                other => refine(path, other.into()),
-            })?;
-        prepare(&database).map_err(|error| refine(path, error))?;
-        Ok(Self::File {
+    /// The same for a database on `backend`; `path` is only for error texts.
+    pub(crate) fn open_on(
+        path: &Path,
+        backend: impl StorageBackend,
+    ) -> Result<(Self, State), StoreError> {
+        let open = || {
+            let database = Builder::new()
+                .set_cache_size(CACHE_BYTES)
+                .create_with_backend(backend)
+                .map_err(|error| refine(path, error.into()))?;
+            prepare(&database).map_err(|error| refine(path, error))?;
+            let state = load(path, &database)?;
+            Ok((database, state))
+        };
+        // What a panic leaves behind is dropped with the closure.
+        let opened = panic::catch_unwind(AssertUnwindSafe(open));
+        let (database, state) = opened.unwrap_or_else(|_| {
+            Err(StoreError::Corrupt {
+                path: path.into(),
+                reason: "its pages contradict each other".into(),
+            })
+        })?;
+        let disk = Self::File {
             path: path.into(),
             database: Box::new(database),
-        })
+        };
+        Ok((disk, state))
     }
 
     /// Whether anything survives a restart.
     pub(crate) fn keeps(&self) -> bool {
         matches!(self, Self::File { .. })
-    }
-
-    /// Everything that is stored, at the newest revision.
-    pub(crate) fn load(&self) -> Result<State, StoreError> {
-        let Self::File { path, database } = self else {
-            return Ok(State::new(1));
-        };
-        let corrupt = |reason: String| StoreError::Corrupt {
-            path: path.clone(),
-            reason,
-        };
-        let found = read_meta(database, "format").map_err(|error| refine(path, error))?;
-        if found != Some(FORMAT) {
-            return Err(StoreError::Format {
-                path: path.clone(),
-                found: found.unwrap_or_default(),
-                supported: FORMAT,
-            });
-        }
-        let rev = read_meta(database, "revision")
-            .map_err(|error| refine(path, error))?
-            .ok_or_else(|| corrupt("it has no revision".into()))?;
-        let mut state = State::new(rev);
-        let objects = read_objects(database).map_err(|error| refine(path, error))?;
-        for (key, object) in objects {
-            let (resource, object) = object
-                .filter(|(_, object)| object.rev <= rev)
-                .ok_or_else(|| corrupt(format!("object {} is unreadable", key.escape_ascii())))?;
-            let objects = &mut state.collection_mut(&resource).objects;
-            objects.insert_cow(object.key.clone(), Arc::new(object));
-        }
-        Ok(state)
     }
 
     /// Makes `changes` and `rev` durable in one transaction.
@@ -132,7 +116,8 @@ impl Disk {
             for (key, object) in changes {
                 match object {
                     Some(object) => {
-                        objects.insert(key.as_slice(), record::encode(object).as_slice())?;
+                        let record = record::encode(key, object);
+                        objects.insert(key.as_slice(), record.as_slice())?;
                     }
                     None => {
                         objects.remove(key.as_slice())?;
@@ -160,34 +145,93 @@ fn prepare(database: &Database) -> Result<(), redb::Error> {
     Ok(transaction.commit()?)
 }
 
+/// Everything that is stored, at the newest revision.
+fn load(path: &Path, database: &Database) -> Result<State, StoreError> {
+    let corrupt = |reason: &str| StoreError::Corrupt {
+        path: path.into(),
+        reason: reason.into(),
+    };
+    let found = read_meta(database, "format").map_err(|error| refine(path, error))?;
+    if found != Some(FORMAT) {
+        return Err(StoreError::Format {
+            path: path.into(),
+            found: found.unwrap_or_default(),
+            supported: FORMAT,
+        });
+    }
+    let rev = read_meta(database, "revision").map_err(|error| refine(path, error))?;
+    let rev = rev.ok_or_else(|| corrupt("it has no revision"))?;
+    let mut state = State::new(rev);
+    let rows = read_rows(database).map_err(|error| refine(path, error))?;
+    let rows = rows.map_err(|reason| corrupt(&reason))?;
+    for (resource, object) in rows {
+        if object.rev > rev {
+            return Err(corrupt("an object is newer than the newest revision"));
+        }
+        let objects = &mut state.collection_mut(&resource).objects;
+        objects.insert(object.key.clone(), Arc::new(object));
+    }
+    Ok(state)
+}
+
 fn read_meta(database: &Database, name: &str) -> Result<Option<u64>, redb::Error> {
     let table = database.begin_read()?.open_table(META)?;
     Ok(table.get(name)?.map(|value| value.value()))
 }
 
-/// A row: its key, and what it says if it can be read.
-type Row = (Vec<u8>, Option<(ResourceKey, Object)>);
+/// All objects, or what is wrong with one of the rows.
+type Rows = Result<Vec<(ResourceKey, Object)>, String>;
 
-fn read_objects(database: &Database) -> Result<Vec<Row>, redb::Error> {
+fn read_rows(database: &Database) -> Result<Rows, redb::Error> {
     let table = database.begin_read()?.open_table(OBJECTS)?;
-    let mut shared = [(); 3].map(|()| SharedText::default());
+    let mut reader = RowReader::default();
     let mut rows = Vec::new();
     for row in table.iter()? {
         let (key, value) = row?;
-        let read = record::decode_key(key.value()).and_then(|(group, plural, namespace, name)| {
-            let key = ObjectKey {
-                namespace: shared[2].share(namespace),
-                name: name.into(),
-            };
-            let resource = ResourceKey {
-                group: shared[0].share(group),
-                plural: shared[1].share(plural),
-            };
-            Some((resource, record::decode(key, value.value())?))
-        });
-        rows.push((key.value().to_vec(), read));
+        match reader.read(key.value(), value.value()) {
+            Some(row) => rows.push(row),
+            None => {
+                return Ok(Err(format!(
+                    "row {} is unreadable",
+                    key.value().escape_ascii()
+                )));
+            }
+        }
     }
-    Ok(rows)
+    let counted = table.len()?;
+    if rows.len() as u64 != counted {
+        return Ok(Err(format!("{} of {counted} objects are left", rows.len())));
+    }
+    Ok(Ok(rows))
+}
+
+/// Decodes rows in order and lets neighbours share the texts they have in common.
+#[derive(Default)]
+struct RowReader {
+    group: SharedText,
+    plural: SharedText,
+    namespace: SharedText,
+    previous: Vec<u8>,
+}
+
+impl RowReader {
+    fn read(&mut self, row_key: &[u8], record: &[u8]) -> Option<(ResourceKey, Object)> {
+        if row_key <= self.previous.as_slice() {
+            return None;
+        }
+        self.previous.clear();
+        self.previous.extend_from_slice(row_key);
+        let (group, plural, namespace, name) = record::decode_key(row_key)?;
+        let resource = ResourceKey {
+            group: self.group.share(group),
+            plural: self.plural.share(plural),
+        };
+        let key = ObjectKey {
+            namespace: self.namespace.share(namespace),
+            name: name.into(),
+        };
+        Some((resource, record::decode(row_key, key, record)?))
+    }
 }
 
 /// Sorts a database error by what a person can do about it.

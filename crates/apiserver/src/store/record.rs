@@ -1,12 +1,13 @@
 //! How an object looks on disk: a key that sorts by resource and place, and a record.
 //!
-//! All numbers are little-endian. Record: revision (8), create revision (8), expiry seconds (4), prefix length (4), offset
-//! of the revision (4), then [`Meta`] as flags (1) and length-prefixed parts, then the body. The parsed part is kept so that
-//! a start parses no JSON. Checksums are the database's business.
+//! All numbers are little-endian. Record: crc32 of the row key and of the rest (4), revision (8), create revision (8), expiry
+//! seconds (4), prefix length (4), offset of the revision (4), then [`Meta`] as flags (1) and length-prefixed parts, then
+//! the body. The parsed part is kept so that a start parses no JSON.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
+use flate2::Crc;
 
 use super::{
     key::{ObjectKey, ResourceKey},
@@ -34,9 +35,10 @@ pub(crate) fn decode_key(bytes: &[u8]) -> Option<(&str, &str, &str, &str)> {
     Some((parts.next()?, parts.next()?, parts.next()?, parts.next()?))
 }
 
-/// The record of an object.
-pub(crate) fn encode(object: &Object) -> Vec<u8> {
+/// The record of an object in the row at `row_key`.
+pub(crate) fn encode(row_key: &[u8], object: &Object) -> Vec<u8> {
     let mut out = Vec::with_capacity(object.body.len() + 256);
+    out.extend_from_slice(&[0; 4]);
     out.extend_from_slice(&object.rev.to_le_bytes());
     out.extend_from_slice(&object.create_rev.to_le_bytes());
     for number in [object.expires_seconds, object.prefix_len, object.rev_at] {
@@ -53,12 +55,18 @@ pub(crate) fn encode(object: &Object) -> Vec<u8> {
         put(&mut out, owner.as_bytes());
     }
     out.extend_from_slice(&object.body);
+    let crc = checksum(row_key, &out[4..]);
+    out[..4].copy_from_slice(&crc.to_le_bytes());
     out
 }
 
-/// The object of a record; `None` if it is damaged.
-pub(crate) fn decode(key: ObjectKey, record: &[u8]) -> Option<Object> {
-    let mut reader = Reader(record);
+/// The object of a record; `None` if it is damaged or belongs into another row.
+pub(crate) fn decode(row_key: &[u8], key: ObjectKey, record: &[u8]) -> Option<Object> {
+    let (crc, rest) = record.split_first_chunk::<4>()?;
+    if checksum(row_key, rest) != u32::from_le_bytes(*crc) {
+        return None;
+    }
+    let mut reader = Reader(rest);
     let rev = reader.u64()?;
     let create_rev = reader.u64()?;
     let (expires_seconds, prefix_len, rev_at) = (reader.u32()?, reader.u32()?, reader.u32()?);
@@ -89,6 +97,13 @@ impl SharedText {
         }
         self.0.clone()
     }
+}
+
+fn checksum(row_key: &[u8], rest: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(row_key);
+    crc.update(rest);
+    crc.sum()
 }
 
 fn put(out: &mut Vec<u8>, part: &[u8]) {

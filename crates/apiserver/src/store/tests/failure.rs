@@ -65,8 +65,8 @@ impl StorageBackend for Failing {
 }
 
 fn open(disk: &Failing) -> Result<Store, StoreError> {
-    let disk = Disk::open_on(Path::new("state"), disk.clone())?;
-    Store::start(disk, StoreConfig::new(None), at(0))
+    let (disk, state) = Disk::open_on(Path::new("state"), disk.clone())?;
+    Store::start(disk, state, StoreConfig::new(None), at(0))
 }
 
 /// Writes until the disk fails. Whatever was acknowledged must be there afterwards, and nothing may be acknowledged later.

@@ -127,7 +127,7 @@ proptest! {
 
     #[test]
     fn damaged_records_are_refused_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
-        let _ = record::decode(key("a/b"), &bytes);
+        let _ = record::decode(b"key", key("a/b"), &bytes);
         let _ = record::decode_key(&bytes);
     }
 }

@@ -119,6 +119,42 @@ async fn a_flipped_byte_in_an_object_is_found() {
     assert!(text.starts_with("FILE is damaged ("), "{text}");
 }
 
+/// Damages each page of a database in turn. Whatever is opened afterwards must hold exactly what was written.
+#[tokio::test]
+async fn a_damaged_page_is_found_or_does_not_matter() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state");
+    let store = open(&path).unwrap();
+    for n in 0..40 {
+        store.create(&format!("a/{n}"), &"x".repeat(500)).await;
+    }
+    let written = store.listed();
+    store.close().await;
+    let whole = std::fs::read(&path).unwrap();
+    let mut found = 0;
+    for page in whole
+        .chunks(4096)
+        .enumerate()
+        .filter(|(_, page)| page.iter().any(|byte| *byte != 0))
+    {
+        let mut damaged = whole.clone();
+        let begin = page.0 * 4096;
+        damaged[begin..begin + page.1.len()]
+            .iter_mut()
+            .for_each(|byte| *byte ^= 0x55);
+        std::fs::write(&path, damaged).unwrap();
+        match open(&path) {
+            Ok(store) => {
+                assert_eq!(store.listed(), written, "page {}", page.0);
+                store.close().await;
+            }
+            Err(StoreError::Corrupt { .. } | StoreError::Io { .. }) => found += 1,
+            Err(other) => panic!("{other}"),
+        }
+    }
+    assert!(found > 0);
+}
+
 #[test]
 fn a_folder_that_is_missing_or_no_folder_is_named() {
     let folder = tempfile::tempdir().unwrap();
