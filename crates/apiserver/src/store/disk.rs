@@ -169,7 +169,7 @@ fn load(path: &Path, database: &Database) -> Result<State, StoreError> {
             return Err(corrupt("an object is newer than the newest revision"));
         }
         let objects = &mut state.collection_mut(&resource).objects;
-        objects.insert(object.key.clone(), Arc::new(object));
+        objects.insert_cow(object.key.clone(), Arc::new(object));
     }
     Ok(state)
 }
