@@ -1,0 +1,139 @@
+//! Fuzz bodies as ordinary functions: the fuzz targets under `fuzz/` and a test of this crate call them.
+//!
+//! Each panics when a promise is broken.
+
+use crate::cri::{Entry, Joined, Joiner, Stream};
+use crate::lines::Lines;
+use crate::{Hint, Record, Span, classify, cri, multiline, time};
+
+/// [`classify`] keeps every span inside the line, and what hangs on a record is walked too.
+pub fn classify_any(data: &[u8]) {
+    let mut hint = Hint::default();
+    let mut joiner = multiline::Joiner::default();
+    for line in data.split(|byte| *byte == b'\n') {
+        let record = classify(line, &hint);
+        check(line, &record);
+        hint.learn(&record);
+        joiner.step(line, &record, 0);
+        assert!(record.fields(line).take(100_000).count() <= line.len());
+        let context = time::Context {
+            observed: Some(1_789_111_345_408_586_000),
+            zone_seconds: None,
+        };
+        time::parse(record.timestamp.of(line), &context);
+        time::parse(line, &time::Context::default());
+    }
+}
+
+fn check(line: &[u8], record: &Record) {
+    let spans = [
+        record.level_raw,
+        record.timestamp,
+        record.logger,
+        record.caller,
+        record.thread,
+        record.message,
+        record.error,
+        record.rest,
+    ];
+    for Span { start, end } in spans {
+        assert!(
+            start >= end || end as usize <= line.len(),
+            "a span leaves the line"
+        );
+    }
+    assert_eq!(record.level, crate::Level::of_severity(record.severity));
+    assert_eq!(
+        record.severity == 0,
+        record.source == crate::Source::None,
+        "a level without a source"
+    );
+    assert!(record.confidence <= 100);
+}
+
+/// Multi-line joining respects its limits and never joins the first line; the first byte sets the pace of the clock.
+pub fn multiline_any(data: &[u8]) {
+    let Some((pace, data)) = data.split_first() else {
+        return;
+    };
+    let (mut hint, mut joiner) = (Hint::default(), multiline::Joiner::default());
+    let (mut now_ms, mut n_lines, mut n_bytes) = (0u64, 0u32, 0usize);
+    for (index, line) in data.split(|byte| *byte == b'\n').enumerate() {
+        now_ms += u64::from(*pace) * 4;
+        let record = classify(line, &hint);
+        hint.learn(&record);
+        match joiner.step(line, &record, now_ms) {
+            multiline::Step::Start => (n_lines, n_bytes) = (1, line.len()),
+            multiline::Step::Join => {
+                n_lines += 1;
+                n_bytes += line.len() + 1;
+                assert!(
+                    index > 0 && n_lines <= multiline::LINES_MAX && n_bytes <= multiline::BYTES_MAX
+                );
+                assert!(u64::from(*pace) * 4 <= multiline::IDLE_MS);
+            }
+        }
+        assert_eq!(joiner.n_lines(), n_lines);
+    }
+}
+
+/// CRI joining: fragments of a stream add up to its lines, limited, whatever the other stream does between.
+pub fn cri_any(data: &[u8]) {
+    const LIMIT: usize = 64;
+    for line in data.split(|byte| *byte == b'\n') {
+        let _ = (cri::parse(line), cri::parse_json_file(line));
+    }
+    let mut joiner = Joiner::new(LIMIT);
+    let mut expected: [Vec<u8>; 2] = Default::default();
+    for part in data.chunks(9) {
+        let stream = if part[0] & 1 == 0 {
+            Stream::Stdout
+        } else {
+            Stream::Stderr
+        };
+        let entry = Entry {
+            time: b"",
+            stream,
+            partial: part[0] & 2 == 0,
+            content: &part[1..],
+            escaped: false,
+        };
+        let whole = &mut expected[stream as usize];
+        whole.extend_from_slice(entry.content);
+        match joiner.push(&entry) {
+            Joined::Pending => assert!(entry.partial),
+            Joined::Line { line, truncated } => {
+                assert!(!entry.partial && truncated == (whole.len() > LIMIT));
+                assert_eq!(line, &whole[..whole.len().min(LIMIT)]);
+                whole.clear();
+            }
+        }
+    }
+}
+
+/// Lines do not depend on how their bytes were cut into chunks. The first byte chooses the size of the chunks.
+pub fn chunks_any(data: &[u8]) {
+    let Some((size, data)) = data.split_first() else {
+        return;
+    };
+    let collect = |size: usize| {
+        let (mut lines, mut seen, mut hint) = (Lines::new(1 << 10), Vec::new(), Hint::default());
+        let mut each = |line: crate::lines::Line<'_>| {
+            let record = classify(line.bytes, &hint);
+            hint.learn(&record);
+            seen.push((line.bytes.to_vec(), line.truncated, record));
+        };
+        for chunk in data.chunks(size) {
+            lines.push(chunk, &mut each);
+        }
+        lines.finish(&mut each);
+        seen
+    };
+    assert_eq!(
+        collect(usize::from(*size).max(1)),
+        collect(data.len().max(1))
+    );
+}
+
+#[cfg(test)]
+mod tests;
