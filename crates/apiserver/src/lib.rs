@@ -1,6 +1,7 @@
 //! The embedded Kubernetes-compatible API server
 
 pub mod access;
+pub mod discovery;
 pub mod negotiate;
 pub mod params;
 pub mod registry;

@@ -358,4 +358,4 @@ impl Registry {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
