@@ -21,4 +21,8 @@ pub mod zone;
 
 pub mod catalog;
 
+pub mod order;
+
+pub mod answer;
+
 pub mod client;

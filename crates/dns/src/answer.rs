@@ -1,0 +1,438 @@
+//! The answer to a query: a pure function from a catalog, the query's bytes and some entropy to the reply's bytes.
+//!
+//! | question | reply |
+//! |---|---|
+//! | bytes that are no query | nothing, FORMERR, NOTIMP or BADVERS: [`crate::message::query`] |
+//! | a name in no zone, another class | REFUSED, not authoritative |
+//! | AXFR, IXFR | REFUSED; other questions about questions (TSIG, MAILB …) NOTIMP |
+//! | a name at or below a delegation | referral: NS in authority, glue in additional, not authoritative; DS at the cut itself is ours |
+//! | apex SOA, NS | from the zone's settings, with NS in authority and the servers' addresses in additional |
+//! | records of the type | those, in the order their set asks for |
+//! | a CNAME | it, then what its target says, at most [`CNAME_HOPS_MAX`] times, as long as the target is in one of our zones |
+//! | a name without such records, or above other names | NODATA: NOERROR with the SOA in authority |
+//! | a name that does not exist | the closest wildcard's records, else NXDOMAIN with the SOA in authority |
+//! | ANY | one HINFO record (RFC 8482) |
+//!
+//! Replies are authoritative (AA) except referrals and refusals. They echo the question octet by octet, RD and CD, never set RA,
+//! and carry an OPT record exactly when the query did. Over UDP they stay within what the client takes (512 without EDNS, at most
+//! 1232); answers that do not fit are cut after a whole record and TC is set. Nothing here allocates, locks or logs.
+
+use crate::catalog::Catalog;
+use crate::message::query::{Query, Reject};
+use crate::message::writer::{self, RecordParts, Section};
+use crate::message::{FLAG_TC, HEADER_OCTETS, TCP_OCTETS_MAX, Writer};
+use crate::name;
+use crate::order::{Arrangement, Entropy};
+use crate::record::{Rcode, Type};
+use crate::zone::{NodeRef, OrderRef, RECORDS_PER_SET_MAX, Relocatable, SetRef, Zone};
+
+/// Longest chain of aliases followed for one question.
+pub const CNAME_HOPS_MAX: usize = 8;
+/// TTL of the HINFO record that answers ANY, in seconds.
+const ANY_TTL_SECONDS: u32 = 3600;
+/// RDATA of that record: CPU "RFC8482", no operating system (RFC 8482 §4.2).
+const ANY_RDATA: &[u8] = b"\x07RFC8482\x00";
+/// Pointer to the name in the question.
+const QUESTION_POINTER: u16 = 0xc000 | HEADER_OCTETS as u16;
+
+/// How a query came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// One datagram, reply limited by what the client announces.
+    Udp,
+    /// A stream, reply limited to 65,535 octets.
+    Tcp,
+}
+
+/// A reply that stands in the caller's buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reply {
+    /// Its length in octets.
+    pub octets: usize,
+    /// Its code, for counting.
+    pub rcode: Rcode,
+    /// Whether it was cut short.
+    pub truncated: bool,
+}
+
+/// Answers one query into `out`; `None` means that nothing must be sent.
+///
+/// # Panics
+/// When `out` is smaller than 512 octets: the caller provides 1232 for UDP and 65,535 for TCP.
+pub fn answer(
+    catalog: &Catalog,
+    query: &[u8],
+    transport: Transport,
+    entropy: &mut Entropy,
+    out: &mut [u8],
+) -> Option<Reply> {
+    let query = match Query::parse(query) {
+        Ok(query) => query,
+        Err(Reject::Drop) => return None,
+        Err(Reject::Reply {
+            rcode,
+            question_octets,
+            edns,
+        }) => {
+            return Some(reject(query, rcode, question_octets, edns, out));
+        }
+    };
+    let octets_max = match transport {
+        Transport::Udp => query.udp_octets(),
+        Transport::Tcp => TCP_OCTETS_MAX,
+    };
+    let octets_max = octets_max.min(out.len());
+    let mut writer = Writer::new(out, octets_max, query.question);
+    if query.edns.is_some() {
+        writer.reserve(writer::OPT_OCTETS);
+    }
+    let mut scribe = Scribe {
+        writer,
+        entropy,
+        authoritative: false,
+        truncated: false,
+    };
+    let rcode = scribe.resolve(catalog, &query);
+    Some(scribe.finish(&query, rcode))
+}
+
+/// A reply that carries nothing but a code.
+fn reject(query: &[u8], rcode: Rcode, question_octets: usize, edns: bool, out: &mut [u8]) -> Reply {
+    let id = u16::from_be_bytes([query[0], query[1]]);
+    let flags = u16::from_be_bytes([query[2], query[3]]);
+    let question = &query[HEADER_OCTETS..HEADER_OCTETS + question_octets];
+    let octets_max = out.len();
+    let mut writer = Writer::new(out, octets_max, question);
+    let fits = !edns || writer.put_opt(rcode, false, &[]);
+    assert!(fits, "header, question and OPT need fewer than 512 octets");
+    let n_questions = u16::from(question_octets > 0);
+    let octets = writer.finish(id, writer::reply_flags(flags, false), rcode, n_questions);
+    Reply {
+        octets,
+        rcode,
+        truncated: false,
+    }
+}
+
+/// Where a name leads within a zone.
+enum Found<'a> {
+    /// Its own records, or a wildcard's.
+    Node(NodeRef<'a>),
+    /// A delegation that starts with the last `name_octets` octets in front of the apex.
+    Cut(NodeRef<'a>),
+    Missing,
+}
+
+/// A name on the way to the answer.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    /// Lower-case, wire form.
+    name: &'a [u8],
+    /// Where it stands in the reply, for pointers to it.
+    at: u16,
+}
+
+impl Step<'_> {
+    /// A pointer to the part of the name that starts `octets` in.
+    fn pointer(self, octets: usize) -> u16 {
+        0xc000 | (self.at + octets as u16)
+    }
+}
+
+/// Writes one reply.
+struct Scribe<'b> {
+    writer: Writer<'b>,
+    entropy: &'b mut Entropy,
+    authoritative: bool,
+    truncated: bool,
+}
+
+impl Scribe<'_> {
+    fn resolve(&mut self, catalog: &Catalog, query: &Query<'_>) -> Rcode {
+        let rtype = query.rtype;
+        let mut step = Step {
+            name: query.name(),
+            at: HEADER_OCTETS as u16,
+        };
+        // DS belongs to the parent's side of a zone cut; without a parent here the child says that it has none.
+        let above = (rtype == Type::DS)
+            .then(|| catalog.find_above(step.name))
+            .flatten();
+        let Some((mut zone, mut relative_octets)) = above.or_else(|| catalog.find(step.name))
+        else {
+            return Rcode::REFUSED;
+        };
+        if rtype.is_meta() && rtype != Type::ANY {
+            let transfer = [Type::AXFR, Type::IXFR].contains(&rtype);
+            return if transfer {
+                Rcode::REFUSED
+            } else {
+                Rcode::NOTIMP
+            };
+        }
+        for _ in 0..=CNAME_HOPS_MAX {
+            let relative = &step.name[..relative_octets];
+            let node = match find(zone, relative, rtype) {
+                Found::Node(node) => node,
+                Found::Cut(cut) => {
+                    self.refer(zone, cut, step, relative);
+                    return Rcode::NOERROR;
+                }
+                Found::Missing => {
+                    self.authoritative = true;
+                    self.deny(zone, step.pointer(relative_octets));
+                    return Rcode::NXDOMAIN;
+                }
+            };
+            self.authoritative = true;
+            let alias = node
+                .set(Type::CNAME)
+                .filter(|_| ![Type::CNAME, Type::ANY].contains(&rtype));
+            let Some(alias) = alias else {
+                self.give(zone, node, step, relative, rtype);
+                return Rcode::NOERROR;
+            };
+            let target_at = self.writer.len() as u16 + 12;
+            self.put_set(Section::Answer, alias, step.pointer(0));
+            let Some(target) = alias.rdata().next().filter(|_| !self.truncated) else {
+                return Rcode::NOERROR;
+            };
+            step = Step {
+                name: target,
+                at: target_at,
+            };
+            match catalog.find(target) {
+                Some(next) => (zone, relative_octets) = next,
+                // The rest of the chain is someone else's.
+                None => return Rcode::NOERROR,
+            }
+        }
+        Rcode::NOERROR
+    }
+
+    /// Records of a name that exists, or NODATA.
+    fn give(
+        &mut self,
+        zone: &Zone,
+        node: NodeRef<'_>,
+        step: Step<'_>,
+        relative: &[u8],
+        rtype: Type,
+    ) {
+        let apex = step.pointer(relative.len());
+        let records = zone.apex_records();
+        match rtype {
+            Type::ANY => {
+                let parts = RecordParts {
+                    owner: &step.pointer(0).to_be_bytes(),
+                    rtype: Type::HINFO,
+                    ttl_seconds: ANY_TTL_SECONDS,
+                    rdata: ANY_RDATA,
+                };
+                self.truncated |= !self.writer.put_record(Section::Answer, parts);
+            }
+            Type::SOA if relative.is_empty() => {
+                self.truncated |= !self.put_relocatable(Section::Answer, &records.soa, apex);
+                if self.put_relocatable(Section::Authority, &records.ns, apex) {
+                    self.put_glue(zone, apex);
+                }
+            }
+            Type::NS if relative.is_empty() => {
+                self.truncated |= !self.put_relocatable(Section::Answer, &records.ns, apex);
+                self.put_glue(zone, apex);
+            }
+            _ => match node.set(rtype) {
+                Some(set) => self.put_set(Section::Answer, set, step.pointer(0)),
+                None => self.deny(zone, apex),
+            },
+        }
+    }
+
+    /// The SOA that tells how long a negative answer holds.
+    fn deny(&mut self, zone: &Zone, apex: u16) {
+        let soa = &zone.apex_records().negative;
+        self.truncated |= !self.put_relocatable(Section::Authority, soa, apex);
+    }
+
+    /// Addresses of the apex's name servers, as many as fit.
+    fn put_glue(&mut self, zone: &Zone, apex: u16) {
+        for address in &zone.apex_records().glue {
+            if !self.put_relocatable(Section::Additional, address, apex) {
+                return;
+            }
+        }
+    }
+
+    /// NS records of a delegation and the addresses of its servers that this zone knows.
+    ///
+    /// Addresses of servers inside the delegated zone are needed to get there: when they do not fit, TC is set (RFC 9471 §3).
+    fn refer(&mut self, zone: &Zone, cut: NodeRef<'_>, step: Step<'_>, relative: &[u8]) {
+        let Some(servers) = cut.set(Type::NS) else {
+            return;
+        };
+        let cut_name = cut.name();
+        let cut_pointer = step.pointer(relative.len() - cut_name.len());
+        let mut target_at = self.writer.len() as u16 + 12;
+        self.put_set(Section::Authority, servers, cut_pointer);
+        if self.truncated {
+            return;
+        }
+        for target in servers.rdata() {
+            let pointer = 0xc000 | target_at;
+            target_at += target.len() as u16 + 12;
+            let Some(target) = name::strip_suffix(target, zone.apex().wire()) else {
+                continue;
+            };
+            let Some(node) = zone.node(target) else {
+                continue;
+            };
+            let is_inside = name::strip_suffix(target, cut_name).is_some();
+            for rtype in [Type::A, Type::AAAA] {
+                let Some(set) = node.set(rtype) else { continue };
+                let fits = self.put_all(Section::Additional, set, pointer);
+                self.truncated |= is_inside && !fits;
+            }
+        }
+    }
+
+    /// Records of a set in the order it asks for; over UDP as many as fit.
+    fn put_set(&mut self, section: Section, set: SetRef<'_>, owner: u16) {
+        let whole = matches!(set.order, OrderRef::Fixed) || set.n_records == 1;
+        if whole && self.put_all(section, set, owner) {
+            return;
+        }
+        let arrangement = Arrangement::draw(&set, self.entropy);
+        let stride = usize::from(set.stride);
+        if stride == 0 {
+            return self.put_uneven(section, set, arrangement.positions(), owner);
+        }
+        for position in arrangement.positions() {
+            let start = usize::from(*position) * stride;
+            if !self.put_one(section, &set.wire[start..start + stride], owner) {
+                return;
+            }
+        }
+    }
+
+    /// Records of different lengths: their places are found first.
+    fn put_uneven(&mut self, section: Section, set: SetRef<'_>, positions: &[u16], owner: u16) {
+        let mut starts = [0u32; RECORDS_PER_SET_MAX + 1];
+        let mut end = 0;
+        for (record, start) in set.records().zip(&mut starts[1..]) {
+            end += record.len() as u32;
+            *start = end;
+        }
+        for position in positions {
+            let position = usize::from(*position);
+            let record = &set.wire[starts[position] as usize..starts[position + 1] as usize];
+            if !self.put_one(section, record, owner) {
+                return;
+            }
+        }
+    }
+
+    fn put_one(&mut self, section: Section, record: &[u8], owner: u16) -> bool {
+        let at = self.writer.len();
+        let fits = self.writer.put(section, record, 1);
+        self.truncated |= !fits;
+        if fits && owner != QUESTION_POINTER {
+            self.writer.patch(at, owner);
+        }
+        fits
+    }
+
+    /// All records of a set as they stand, or none.
+    fn put_all(&mut self, section: Section, set: SetRef<'_>, owner: u16) -> bool {
+        let mut at = self.writer.len();
+        if !self.writer.put(section, set.wire, set.n_records) {
+            return false;
+        }
+        if owner != QUESTION_POINTER {
+            for record in set.records() {
+                self.writer.patch(at, owner);
+                at += record.len();
+            }
+        }
+        true
+    }
+
+    fn put_relocatable(&mut self, section: Section, records: &Relocatable, apex: u16) -> bool {
+        let start = self.writer.len();
+        let fits = self.writer.put(section, &records.wire, records.n_records);
+        if fits {
+            for at in &records.pointers {
+                self.writer.patch(start + usize::from(*at), apex);
+            }
+        }
+        fits
+    }
+
+    fn finish(self, query: &Query<'_>, rcode: Rcode) -> Reply {
+        let Scribe {
+            mut writer,
+            authoritative,
+            truncated,
+            ..
+        } = self;
+        if let Some(edns) = query.edns {
+            let fits = writer.put_opt(rcode, edns.dnssec_ok, &[]);
+            assert!(fits, "room for the OPT record was reserved");
+        }
+        let flags = writer::reply_flags(query.flags, authoritative);
+        let flags = if truncated { flags | FLAG_TC } else { flags };
+        Reply {
+            octets: writer.finish(query.id, flags, rcode, 1),
+            rcode,
+            truncated,
+        }
+    }
+}
+
+/// Looks a relative name up, minding delegations above it and wildcards beside it.
+///
+/// The plain case is one look-up. Zones with delegations, and misses in zones with wildcards, walk down from the apex and stop at the
+/// first name that does not exist.
+fn find<'a>(zone: &'a Zone, relative: &[u8], rtype: Type) -> Found<'a> {
+    if !zone.has_cuts() {
+        if let Some(node) = zone.node(relative) {
+            return Found::Node(node);
+        }
+        if !zone.has_wildcards() {
+            return Found::Missing;
+        }
+    }
+    let mut starts = [0u8; name::NAME_OCTETS_MAX / 2 + 1];
+    let mut n_labels = 0;
+    let mut at = 0;
+    while at < relative.len() {
+        starts[n_labels] = at as u8;
+        n_labels += 1;
+        at += 1 + usize::from(relative[at]);
+    }
+    let mut encloser = &relative[relative.len()..];
+    for start in starts[..n_labels].iter().rev() {
+        let ancestor = &relative[usize::from(*start)..];
+        let Some(node) = zone.node(ancestor) else {
+            return wildcard(zone, encloser);
+        };
+        if node.is_cut() && !(*start == 0 && rtype == Type::DS) {
+            return Found::Cut(node);
+        }
+        encloser = ancestor;
+    }
+    zone.node(relative).map_or(Found::Missing, Found::Node)
+}
+
+/// The wildcard below the closest name that exists (RFC 4592 §3.3.1).
+fn wildcard<'a>(zone: &'a Zone, encloser: &[u8]) -> Found<'a> {
+    let mut name = [0; name::NAME_OCTETS_MAX + 2];
+    name[..2].copy_from_slice(b"\x01*");
+    name[2..2 + encloser.len()].copy_from_slice(encloser);
+    let node = zone
+        .node(&name[..2 + encloser.len()])
+        .filter(|node| node.has_entry());
+    node.map_or(Found::Missing, Found::Node)
+}
+
+#[cfg(test)]
+mod tests;
