@@ -25,4 +25,6 @@ pub mod order;
 
 pub mod answer;
 
+pub mod server;
+
 pub mod client;

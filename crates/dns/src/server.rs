@@ -1,0 +1,309 @@
+//! The sockets in front of [`crate::answer`].
+//!
+//! Each listening address has one UDP socket per worker thread, all bound to it with SO_REUSEPORT, so the kernel spreads clients and
+//! threads share nothing. A worker takes a batch of datagrams, loads the catalog once, answers them one after another from its own
+//! buffers and sends the batch. TCP (RFC 7766) is served by tasks on the caller's runtime. Nothing is logged per query; counting
+//! happens in memory that only the worker writes.
+
+mod metrics;
+#[cfg(target_os = "linux")]
+#[path = "server/mmsg.rs"]
+mod packets;
+#[cfg(not(target_os = "linux"))]
+#[path = "server/single.rs"]
+mod packets;
+mod tcp;
+mod udp;
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::answer::{self, Transport};
+use crate::catalog::Zones;
+use crate::message::TCP_OCTETS_MAX;
+use crate::order::Entropy;
+
+pub use metrics::Metrics;
+pub(crate) use metrics::{Counters, Served};
+pub(crate) use tcp::{Limits, Respond, serve as serve_tcp};
+
+/// Octets of receive buffer asked from the kernel per UDP socket: some thousands of queries while a worker is not scheduled.
+const RECEIVE_BUFFER_OCTETS: usize = 1 << 20;
+/// Tries to find a port that is free for both UDP and TCP when the configuration says 0.
+const PORT_TRIES: usize = 16;
+
+/// Where and how to listen.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Name of this server in metrics and thread names, such as the cluster's geo tag.
+    pub name: String,
+    /// Addresses for both UDP and TCP. Port 0 picks one that is free for both. An unspecified address (`0.0.0.0`) replies from the
+    /// address the kernel chooses; on hosts with several, list them.
+    pub listen: Vec<SocketAddr>,
+    /// UDP threads per address, at least 1. Default 1.
+    pub workers: usize,
+    /// TCP connections served at once; further ones wait in the kernel's queue. Default 512.
+    pub tcp_connections_max: usize,
+    /// A TCP connection without a query for so long is closed (RFC 7766 §6.2.3). Default 10 s.
+    pub tcp_idle: Duration,
+    /// Time one TCP message may take to arrive or to be taken. Default 5 s.
+    pub tcp_message: Duration,
+}
+
+impl Config {
+    /// Defaults for the given name and addresses.
+    pub fn new(name: &str, listen: Vec<SocketAddr>) -> Config {
+        Config {
+            name: name.to_owned(),
+            listen,
+            workers: 1,
+            tcp_connections_max: 512,
+            tcp_idle: Duration::from_secs(10),
+            tcp_message: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Someone else listens there.
+    #[error(
+        "{protocol} {address} is in use by another program; stop that one (`ss -lnp` names it) or choose another port"
+    )]
+    InUse {
+        /// The address.
+        address: SocketAddr,
+        /// `UDP` or `TCP`.
+        protocol: &'static str,
+    },
+    /// The port needs a privilege.
+    #[error(
+        "not allowed to listen on {protocol} {address}; ports below 1024 need CAP_NET_BIND_SERVICE, or choose a higher port"
+    )]
+    NotAllowed {
+        /// The address.
+        address: SocketAddr,
+        /// `UDP` or `TCP`.
+        protocol: &'static str,
+    },
+    /// The address is not ours.
+    #[error("cannot listen on {protocol} {address}: this machine has no such address")]
+    NoSuchAddress {
+        /// The address.
+        address: SocketAddr,
+        /// `UDP` or `TCP`.
+        protocol: &'static str,
+    },
+    /// Anything else the operating system says.
+    #[error("cannot listen on {protocol} {address}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// `UDP` or `TCP`.
+        protocol: &'static str,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// A worker thread could not be started.
+    #[error("cannot start a DNS worker thread")]
+    Thread(#[source] io::Error),
+}
+
+/// A running server. Dropping it stops it without waiting.
+#[derive(Debug)]
+pub struct Server {
+    addresses: Vec<SocketAddr>,
+    workers: Vec<udp::Worker>,
+    streams: JoinSet<()>,
+    stopping: CancellationToken,
+}
+
+impl Server {
+    /// Binds all addresses and starts to answer from `zones`. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// When an address cannot be bound; nothing keeps running then.
+    pub fn start(cfg: &Config, zones: &Arc<Zones>, metrics: &Metrics) -> Result<Server, Error> {
+        let mut server = Server {
+            addresses: Vec::new(),
+            workers: Vec::new(),
+            streams: JoinSet::new(),
+            stopping: CancellationToken::new(),
+        };
+        for address in &cfg.listen {
+            let bound = Bound::bind(*address, cfg.workers.max(1))?;
+            server.addresses.push(bound.address);
+            for socket in bound.datagrams {
+                let counters = metrics.worker(&cfg.name);
+                let zones = Arc::clone(zones);
+                let worker = udp::Worker::start(&cfg.name, socket, zones, counters);
+                server.workers.push(worker.map_err(Error::Thread)?);
+            }
+            let limits = Limits {
+                connections_max: cfg.tcp_connections_max,
+                idle: cfg.tcp_idle,
+                message: cfg.tcp_message,
+            };
+            let zones = Arc::clone(zones);
+            let counters = metrics.worker(&cfg.name);
+            let answerer = Arc::new(Streams {
+                zones,
+                counters: Arc::clone(&counters),
+            });
+            let stopping = server.stopping.clone();
+            server.streams.spawn(serve_tcp(
+                bound.stream,
+                limits,
+                answerer,
+                counters,
+                stopping,
+            ));
+        }
+        Ok(server)
+    }
+
+    /// The addresses listened on, in the order of the configuration, with the ports chosen for 0.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Stops receiving, lets what has been received be answered, and returns when all threads and connections have ended.
+    pub async fn stop(mut self) {
+        self.stopping.cancel();
+        let workers = std::mem::take(&mut self.workers);
+        workers.iter().for_each(udp::Worker::wake);
+        // Joining blocks for at most a batch.
+        let joined =
+            tokio::task::spawn_blocking(|| workers.into_iter().for_each(udp::Worker::join));
+        if let Err(error) = joined.await {
+            tracing::debug!(%error, "DNS workers ended abnormally");
+        }
+        while self.streams.join_next().await.is_some() {}
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stopping.cancel();
+        self.workers.iter().for_each(udp::Worker::wake);
+    }
+}
+
+/// The sockets of one address.
+pub(crate) struct Bound {
+    pub(crate) address: SocketAddr,
+    pub(crate) datagrams: Vec<UdpSocket>,
+    pub(crate) stream: TcpListener,
+}
+
+impl Bound {
+    /// Binds TCP first, without SO_REUSEPORT: that fails when another server of ours is there, where UDP alone would quietly share
+    /// its clients.
+    pub(crate) fn bind(address: SocketAddr, n_datagrams: usize) -> Result<Bound, Error> {
+        let mut n_tries = if address.port() == 0 { PORT_TRIES } else { 1 };
+        loop {
+            n_tries -= 1;
+            let stream = bind_stream(address).map_err(|error| explain(error, address, "TCP"))?;
+            let exact = stream
+                .local_addr()
+                .map_err(|error| explain(error, address, "TCP"))?;
+            match bind_datagrams(exact, n_datagrams) {
+                Ok(datagrams) => {
+                    return Ok(Bound {
+                        address: exact,
+                        datagrams,
+                        stream,
+                    });
+                }
+                Err(error) if n_tries > 0 && error.kind() == io::ErrorKind::AddrInUse => {}
+                Err(error) => return Err(explain(error, exact, "UDP")),
+            }
+        }
+    }
+}
+
+fn bind_stream(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(128)?;
+    TcpListener::from_std(socket.into())
+}
+
+fn bind_datagrams(address: SocketAddr, n_sockets: usize) -> io::Result<Vec<UdpSocket>> {
+    let open = || {
+        Socket::new(
+            Domain::for_address(address),
+            Type::DGRAM,
+            Some(Protocol::UDP),
+        )
+    };
+    // Alone first: fails when anyone else has the port.
+    open()?.bind(&address.into())?;
+    let bind = |_| {
+        let socket = open()?;
+        socket.set_reuse_port(true)?;
+        // A wish; the kernel's limit may be lower and that is fine.
+        let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER_OCTETS);
+        socket.bind(&address.into())?;
+        Ok(socket.into())
+    };
+    (0..n_sockets).map(bind).collect()
+}
+
+fn explain(source: io::Error, address: SocketAddr, protocol: &'static str) -> Error {
+    match source.kind() {
+        io::ErrorKind::AddrInUse => Error::InUse { address, protocol },
+        io::ErrorKind::PermissionDenied => Error::NotAllowed { address, protocol },
+        io::ErrorKind::AddrNotAvailable => Error::NoSuchAddress { address, protocol },
+        _ => Error::Listen {
+            address,
+            protocol,
+            source,
+        },
+    }
+}
+
+/// Answers queries that came over TCP.
+struct Streams {
+    zones: Arc<Zones>,
+    counters: Arc<Counters>,
+}
+
+impl Respond for Streams {
+    async fn respond(&self, query: &[u8]) -> Option<Vec<u8>> {
+        self.respond_now(query)
+    }
+}
+
+impl Streams {
+    /// Apart from the async function, so that the buffer lives on the stack and not in a future.
+    fn respond_now(&self, query: &[u8]) -> Option<Vec<u8>> {
+        let mut out = [0; TCP_OCTETS_MAX];
+        let mut entropy = Entropy::new(rand::random());
+        let catalog = self.zones.current().load();
+        let reply = answer::answer(&catalog, query, Transport::Tcp, &mut entropy, &mut out);
+        self.counters.count(Served {
+            transport: Transport::Tcp,
+            reply,
+        });
+        reply.map(|reply| out[..reply.octets].to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! Receiving and sending one datagram at a time, where the system has no batches. Same interface as `mmsg.rs`.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+
+use crate::message::UDP_OCTETS_MAX;
+
+/// Largest query taken; longer ones are cut and so malformed.
+const QUERY_OCTETS_MAX: usize = 2048;
+
+/// Buffers for one datagram.
+pub(super) struct Batch {
+    query: [u8; QUERY_OCTETS_MAX],
+    reply: [u8; UDP_OCTETS_MAX],
+    received: Option<(usize, SocketAddr)>,
+    reply_octets: usize,
+}
+
+impl Batch {
+    pub(super) fn new() -> Box<Batch> {
+        Box::new(Batch {
+            query: [0; QUERY_OCTETS_MAX],
+            reply: [0; UDP_OCTETS_MAX],
+            received: None,
+            reply_octets: 0,
+        })
+    }
+
+    /// Waits for a datagram.
+    pub(super) fn receive(&mut self, socket: &UdpSocket) -> io::Result<()> {
+        self.received = None;
+        self.received = Some(socket.recv_from(&mut self.query)?);
+        Ok(())
+    }
+
+    /// Calls `answer` with the query and room for the reply; it gives the reply's length, 0 for none.
+    pub(super) fn answer_all(&mut self, mut answer: impl FnMut(&[u8], &mut [u8]) -> usize) {
+        let octets = self.received.map_or(0, |(octets, _)| octets);
+        self.reply_octets = answer(&self.query[..octets], &mut self.reply);
+    }
+
+    /// Sends the reply; returns how many could not be sent.
+    pub(super) fn send(&mut self, socket: &UdpSocket) -> usize {
+        let Some((_, client)) = self.received.filter(|_| self.reply_octets > 0) else {
+            return 0;
+        };
+        usize::from(
+            socket
+                .send_to(&self.reply[..self.reply_octets], client)
+                .is_err(),
+        )
+    }
+}
