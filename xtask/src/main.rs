@@ -3,6 +3,7 @@
 //! `cargo xtask <verb>`; run it without a verb for the list.
 
 mod generate;
+mod bench;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ const USAGE: &str = "\
 usage: cargo xtask <verb>
 
   gen     write the tables of built-in types: --definitions <file> --staging <dir> [--check]
+  bench   build for release and measure: cargo xtask bench [boot|api|dns|failover]…
   tidy    check the floors, the purity of modules, documents and dependencies
 ";
 
@@ -36,6 +38,7 @@ fn run(arguments: &[String]) -> Result<()> {
     };
     match verb {
         "gen" => generate::run(&root, rest),
+        "bench" => bench::run(&root, rest),
         "tidy" => tidy::run(&root, rest),
         "help" | "-h" | "--help" => {
             eprint!("{USAGE}");

@@ -17,6 +17,7 @@ const SHELLS: &[(&str, &[&str])] = &[
         "apiserver",
         &["store", "store/commit", "store/disk", "store/subscribe"],
     ),
+    ("bench", &["*"]),
     ("cli", &["*"]),
     ("dns", &["client"]),
     ("logs", &["*"]),
