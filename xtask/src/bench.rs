@@ -9,7 +9,10 @@ use serde_json::Value;
 pub(crate) fn run(root: &Path, suites: &[String]) -> Result<()> {
     let target = target_folder(root)?;
     for package in ["flotilla-cli", "flotilla-bench"] {
-        cargo(root, &["build", "--release", "--locked", "--package", package])?;
+        cargo(
+            root,
+            &["build", "--release", "--locked", "--package", package],
+        )?;
     }
     let release = Path::new(&target).join("release");
     let status = Command::new(release.join("flotilla-bench"))
@@ -30,12 +33,17 @@ fn target_folder(root: &Path) -> Result<String> {
         .output()
         .context("run cargo metadata")?;
     let metadata: Value = serde_json::from_slice(&output.stdout).context("read cargo metadata")?;
-    let folder = metadata["target_directory"].as_str().context("cargo metadata names the target")?;
+    let folder = metadata["target_directory"]
+        .as_str()
+        .context("cargo metadata names the target")?;
     Ok(folder.to_owned())
 }
 
 fn cargo(root: &Path, arguments: &[&str]) -> Result<()> {
-    let status = Command::new(env!("CARGO")).args(arguments).current_dir(root).status()?;
+    let status = Command::new(env!("CARGO"))
+        .args(arguments)
+        .current_dir(root)
+        .status()?;
     if !status.success() {
         bail!("cargo {} failed ({status})", arguments.join(" "));
     }

@@ -2,8 +2,8 @@
 //!
 //! `cargo xtask <verb>`; run it without a verb for the list.
 
-mod generate;
 mod bench;
+mod generate;
 mod tidy;
 
 use std::path::{Path, PathBuf};

@@ -34,8 +34,10 @@ pub(crate) async fn measure(binary: &Path, report: &mut Report) -> Result<()> {
 /// A client for a context of a kubeconfig.
 pub(crate) async fn client(kubeconfig: &Path, context: Option<&str>) -> Result<Client> {
     let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
-    let options =
-        KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
+    let options = KubeConfigOptions {
+        context: context.map(str::to_owned),
+        ..KubeConfigOptions::default()
+    };
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
     Ok(Client::try_from(config)?)
 }
@@ -52,13 +54,17 @@ async fn writes(client: &Client, clients: usize, target: &str, report: &mut Repo
     let next = Arc::new(AtomicUsize::new(0));
     let start = Instant::now();
     let workers = (0..clients).map(|_| {
-        let (api, next) = (Api::<ConfigMap>::default_namespaced(client.clone()), next.clone());
+        let (api, next) = (
+            Api::<ConfigMap>::default_namespaced(client.clone()),
+            next.clone(),
+        );
         tokio::spawn(async move {
             let mut times = Vec::new();
             while start.elapsed() < WRITE_TIME {
                 let name = format!("w{clients}-{}", next.fetch_add(1, Ordering::Relaxed));
                 let began = Instant::now();
-                api.create(&PostParams::default(), &config_map(name, 200)).await?;
+                api.create(&PostParams::default(), &config_map(name, 200))
+                    .await?;
                 times.push(began.elapsed());
             }
             anyhow::Ok(times)
@@ -69,15 +75,28 @@ async fn writes(client: &Client, clients: usize, target: &str, report: &mut Repo
         times.extend(worker.await??);
     }
     let rate = times.len() as f64 / start.elapsed().as_secs_f64();
-    report.add(format!("durable writes, {clients} client(s)"), format!("{rate:.0}/s"), target);
-    report.times(&format!("durable write, {clients} client(s)"), times, target);
+    report.add(
+        format!("durable writes, {clients} client(s)"),
+        format!("{rate:.0}/s"),
+        target,
+    );
+    report.times(
+        &format!("durable write, {clients} client(s)"),
+        times,
+        target,
+    );
     Ok(())
 }
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 async fn watch(client: &Client, report: &mut Report) -> Result<()> {
     let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
-    let from = api.list(&Default::default()).await?.metadata.resource_version.context("version")?;
+    let from = api
+        .list(&Default::default())
+        .await?
+        .metadata
+        .resource_version
+        .context("version")?;
     let events = api.watch(&WatchParams::default(), &from).await?;
     pin_mut!(events);
     let mut times = Vec::new();
@@ -85,7 +104,9 @@ async fn watch(client: &Client, report: &mut Report) -> Result<()> {
         let name = format!("watched-{number}");
         let (acknowledged, seen) = futures::join!(
             async {
-                let created = api.create(&PostParams::default(), &config_map(name.clone(), 200)).await;
+                let created = api
+                    .create(&PostParams::default(), &config_map(name.clone(), 200))
+                    .await;
                 created.map(|_| Instant::now())
             },
             async {
@@ -115,7 +136,10 @@ async fn list(client: &Client, report: &mut Report) -> Result<()> {
             api.create(&PostParams::default(), &object).await.map(drop)
         }
     });
-    creates.buffer_unordered(64).try_collect::<Vec<()>>().await?;
+    creates
+        .buffer_unordered(64)
+        .try_collect::<Vec<()>>()
+        .await?;
     let mut times = Vec::new();
     let mut bytes = 0;
     for _ in 0..15 {
@@ -128,7 +152,11 @@ async fn list(client: &Client, report: &mut Report) -> Result<()> {
     }
     times.sort();
     let what = format!("list of {LISTED} ConfigMaps of 3 KB, full JSON over TLS");
-    let value = format!("p50 {} ({:.1} MB)", shown(times[times.len() / 2]), bytes as f64 / 1e6);
+    let value = format!(
+        "p50 {} ({:.1} MB)",
+        shown(times[times.len() / 2]),
+        bytes as f64 / 1e6
+    );
     report.add(what, value, "≤ 60 ms");
     Ok(())
 }

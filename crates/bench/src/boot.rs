@@ -58,7 +58,11 @@ pub(crate) fn measure(binary: &Path, report: &mut Report) -> Result<()> {
         report.times(&what, times, case.boot_target);
         for kilobytes in memory {
             let value = format!("{:.1} MB", kilobytes as f64 / 1024.0);
-            report.add(format!("resident memory, idle, {}", case.name), value, case.memory_target);
+            report.add(
+                format!("resident memory, idle, {}", case.name),
+                value,
+                case.memory_target,
+            );
         }
     }
     Ok(())
@@ -67,14 +71,27 @@ pub(crate) fn measure(binary: &Path, report: &mut Report) -> Result<()> {
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 fn once(binary: &Path, case: &Case, weigh: bool) -> Result<(Duration, Option<u64>)> {
     let folder = tempfile::tempdir()?;
-    let data = if case.on_disk { folder.path().join("data") } else { ":memory:".into() };
+    let data = if case.on_disk {
+        folder.path().join("data")
+    } else {
+        ":memory:".into()
+    };
     let kubeconfig = folder.path().join("kubeconfig");
     let mut command = Command::new(binary);
-    command.args(["--log", "error", "up", "--port", "0", "--dns-port"]).arg(free_port().to_string());
-    command.arg("--data-dir").arg(data).arg("--kubeconfig").arg(&kubeconfig).args(case.arguments);
+    command
+        .args(["--log", "error", "up", "--port", "0", "--dns-port"])
+        .arg(free_port().to_string());
+    command
+        .arg("--data-dir")
+        .arg(data)
+        .arg("--kubeconfig")
+        .arg(&kubeconfig)
+        .args(case.arguments);
     command.stdout(Stdio::null());
     let start = Instant::now();
-    let mut child = command.spawn().with_context(|| format!("start {}", binary.display()))?;
+    let mut child = command
+        .spawn()
+        .with_context(|| format!("start {}", binary.display()))?;
     let took = first_ok(&kubeconfig, start);
     let memory = match (&took, weigh) {
         (Ok(_), true) => {
@@ -113,7 +130,10 @@ fn first_ok(kubeconfig: &Path, start: Instant) -> Result<Duration> {
 pub(crate) fn resident_kilobytes(id: u32) -> Result<u64> {
     let path = format!("/proc/{id}/status");
     let status = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("VmRSS")?;
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .context("VmRSS")?;
     let number = line.split_whitespace().nth(1).context("a number")?;
     Ok(number.parse()?)
 }
@@ -131,6 +151,8 @@ pub(crate) fn cpu_time(id: u32) -> Result<Duration> {
 }
 
 fn stop(child: &mut Child) {
-    let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let _ = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
     let _ = child.wait();
 }

@@ -32,7 +32,10 @@ pub(crate) fn measure(binary: &Path, report: &mut Report) -> Result<()> {
         let used = cpu_time(flotilla.id())?.saturating_sub(before);
         let each = used.as_secs_f64() * 1e6 / answered as f64;
         let sent = RATE * TIME.as_secs();
-        let value = format!("{each:.2} µs at {RATE}/s, {:.2} % answered", 100.0 * answered as f64 / sent as f64);
+        let value = format!(
+            "{each:.2} µs at {RATE}/s, {:.2} % answered",
+            100.0 * answered as f64 / sent as f64
+        );
         report.add(format!("DNS server CPU per query, {what}"), value, "");
     }
     Ok(())

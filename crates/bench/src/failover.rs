@@ -20,17 +20,32 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 pub(crate) fn measure(binary: &Path, report: &mut Report) -> Result<()> {
     eprintln!("failover");
-    let arguments =
-        ["--log", "error", "--data-dir", ":memory:", "--fleet", "eu,us,za", "--poll-interval", "2s"];
+    let arguments = [
+        "--log",
+        "error",
+        "--data-dir",
+        ":memory:",
+        "--fleet",
+        "eu,us,za",
+        "--poll-interval",
+        "2s",
+    ];
     let flotilla = Flotilla::up(binary, &arguments);
-    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/gslb/podinfo.yaml");
+    let example = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/gslb/podinfo.yaml"
+    );
     for cluster in ["eu", "us", "za"] {
         let applied = Kubectl::context(&flotilla, cluster).run(&format!("apply -f {example}"));
         ensure!(applied.ok, "{}", applied.stderr);
     }
-    let servers = Servers { port: flotilla.dns_port };
+    let servers = Servers {
+        port: flotilla.dns_port,
+    };
     servers.all_answer_from(&[1])?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     let kubeconfig = flotilla.kubeconfig();
     let client = runtime.block_on(crate::api::client(&kubeconfig, Some("eu")))?;
     let slices: Api<EndpointSlice> = Api::namespaced(client, "podinfo");
@@ -52,8 +67,16 @@ pub(crate) fn measure(binary: &Path, report: &mut Report) -> Result<()> {
         local.extend(agreed[0]);
         fleet.extend(agreed.into_iter().flatten().max());
     }
-    report.times("readiness flip to the local server's answer", local, "≤ 50 ms");
-    report.times("readiness flip until all three agree, polling every 2 s", fleet, "≤ 3 s");
+    report.times(
+        "readiness flip to the local server's answer",
+        local,
+        "≤ 50 ms",
+    );
+    report.times(
+        "readiness flip until all three agree, polling every 2 s",
+        fleet,
+        "≤ 3 s",
+    );
     Ok(())
 }
 
@@ -64,7 +87,11 @@ async fn set_ready(slices: &Api<EndpointSlice>, ready: bool) -> Result<Instant> 
         json!([{"op": "replace", "path": "/endpoints/0/conditions/ready", "value": ready}]),
     )?;
     slices
-        .patch("podinfo-1", &PatchParams::default(), &Patch::Json::<()>(patch))
+        .patch(
+            "podinfo-1",
+            &PatchParams::default(),
+            &Patch::Json::<()>(patch),
+        )
         .await
         .context("flip the endpoint")?;
     Ok(Instant::now())
@@ -82,9 +109,13 @@ impl Servers {
         let query = query(HOST, 1);
         socket.send_to(&query, format!("127.1.{number}.1:{}", self.port))?;
         let mut buffer = [0; 1500];
-        let length = socket.recv(&mut buffer).context("no answer from the DNS server")?;
-        let mut clusters: Vec<u8> =
-            addresses(&query, &buffer[..length]).iter().map(|address| address[2]).collect();
+        let length = socket
+            .recv(&mut buffer)
+            .context("no answer from the DNS server")?;
+        let mut clusters: Vec<u8> = addresses(&query, &buffer[..length])
+            .iter()
+            .map(|address| address[2])
+            .collect();
         clusters.dedup();
         Ok(clusters)
     }

@@ -21,14 +21,22 @@ const SUITES: [&str; 4] = ["boot", "api", "dns", "failover"];
 fn main() -> Result<()> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.is_empty() {
-        bail!("usage: flotilla-bench BINARY [SUITE…]; suites: {}", SUITES.join(", "));
+        bail!(
+            "usage: flotilla-bench BINARY [SUITE…]; suites: {}",
+            SUITES.join(", ")
+        );
     }
     let binary = PathBuf::from(arguments.remove(0));
-    if let Some(unknown) = arguments.iter().find(|suite| !SUITES.contains(&suite.as_str())) {
+    if let Some(unknown) = arguments
+        .iter()
+        .find(|suite| !SUITES.contains(&suite.as_str()))
+    {
         bail!("unknown suite {unknown:?}; suites: {}", SUITES.join(", "));
     }
     let wanted = |suite: &str| arguments.is_empty() || arguments.iter().any(|s| s == suite);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     let mut report = Report::default();
     if wanted("boot") {
         boot::measure(&binary, &mut report)?;

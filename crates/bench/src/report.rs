@@ -18,7 +18,11 @@ struct Row {
 impl Report {
     /// Adds a figure; `target` is empty when there is none.
     pub(crate) fn add(&mut self, what: impl Into<String>, value: String, target: &str) {
-        let row = Row { what: what.into(), value, target: target.to_owned() };
+        let row = Row {
+            what: what.into(),
+            value,
+            target: target.to_owned(),
+        };
         eprintln!("  {}: {}", row.what, row.value);
         self.rows.push(row);
     }
