@@ -97,7 +97,13 @@ pub fn answer(
 }
 
 /// A reply that carries nothing but a code.
-fn reject(query: &[u8], rcode: Rcode, question_octets: usize, edns: bool, out: &mut [u8]) -> Reply {
+pub(crate) fn reject(
+    query: &[u8],
+    rcode: Rcode,
+    question_octets: usize,
+    edns: bool,
+    out: &mut [u8],
+) -> Reply {
     let id = u16::from_be_bytes([query[0], query[1]]);
     let flags = u16::from_be_bytes([query[2], query[3]]);
     let question = &query[HEADER_OCTETS..HEADER_OCTETS + question_octets];

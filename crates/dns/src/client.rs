@@ -163,6 +163,8 @@ pub struct Attempt {
 pub struct Report {
     /// The first conclusive outcome; else the first failure that is not silence; else [`Outcome::Timeout`].
     pub outcome: Outcome,
+    /// The reply behind a conclusive outcome.
+    pub reply: Option<Message>,
     /// Every datagram's fate, in the order they were settled; the silent ones last.
     pub attempts: Vec<Attempt>,
 }
@@ -170,8 +172,10 @@ pub struct Report {
 /// Puts one question to `servers`, in the given order.
 pub async fn ask(question: &Question, servers: &[SocketAddr], cfg: &Config) -> Report {
     if servers.is_empty() {
+        let outcome = Outcome::Error(Error::NoServer);
         return Report {
-            outcome: Outcome::Error(Error::NoServer),
+            outcome,
+            reply: None,
             attempts: Vec::new(),
         };
     }
@@ -203,15 +207,11 @@ pub async fn ask(question: &Question, servers: &[SocketAddr], cfg: &Config) -> R
                 if let Some(position) = silent.iter().position(|other| *other == server) {
                     silent.remove(position);
                 }
-                let outcome = match result {
-                    Ok(reply) => Outcome::of(reply, question),
-                    Err(Failure::Timeout) => Outcome::Timeout,
-                    Err(Failure::Error(error)) => Outcome::Error(error),
-                };
+                let (outcome, reply) = settle(result, question);
                 let conclusive = outcome.is_conclusive();
                 attempts.push(Attempt { server, after: start.elapsed(), outcome: outcome.clone() });
                 if conclusive {
-                    return report(outcome, attempts, &silent, start);
+                    return report((outcome, reply), attempts, &silent, start);
                 }
                 // A server that fails at once is not asked again at once: each gets one immediate try.
                 failed_in_a_row += 1;
@@ -219,13 +219,13 @@ pub async fn ask(question: &Question, servers: &[SocketAddr], cfg: &Config) -> R
                     next_at = Some(Instant::now());
                 } else if asking.is_empty() && failed_in_a_row >= servers.len() {
                     let first = first_failure(&attempts);
-                    return report(first, attempts, &silent, start);
+                    return report((first, None), attempts, &silent, start);
                 }
             }
             () = sleep_until(wake) => {
                 if wake == deadline {
                     let first = first_failure(&attempts);
-                    return report(first, attempts, &silent, start);
+                    return report((first, None), attempts, &silent, start);
                 }
             }
         }
@@ -355,14 +355,22 @@ fn io_error(action: &'static str) -> impl Fn(io::Error) -> Error {
 fn first_failure(attempts: &[Attempt]) -> Outcome {
     let failures = attempts.iter().map(|attempt| &attempt.outcome);
     failures
-        .filter(|outcome| **outcome != Outcome::Timeout)
-        .next()
+        .into_iter()
+        .find(|outcome| **outcome != Outcome::Timeout)
         .cloned()
         .unwrap_or(Outcome::Timeout)
 }
 
+fn settle(result: Result<Message, Failure>, question: &Question) -> (Outcome, Option<Message>) {
+    match result {
+        Ok(reply) => (Outcome::of(reply.clone(), question), Some(reply)),
+        Err(Failure::Timeout) => (Outcome::Timeout, None),
+        Err(Failure::Error(error)) => (Outcome::Error(error), None),
+    }
+}
+
 fn report(
-    outcome: Outcome,
+    (outcome, reply): (Outcome, Option<Message>),
     mut attempts: Vec<Attempt>,
     silent: &[SocketAddr],
     start: Instant,
@@ -374,7 +382,11 @@ fn report(
         outcome: Outcome::Timeout,
     };
     attempts.extend(silent.iter().map(timeout));
-    Report { outcome, attempts }
+    Report {
+        outcome,
+        reply,
+        attempts,
+    }
 }
 
 /// The records of the wanted type at the end of the alias chain.
@@ -388,18 +400,14 @@ fn follow(answers: &[Record], question: &Question) -> Vec<Record> {
         if !found.is_empty() {
             return found;
         }
-        let alias = |record: &'_ Record| match &record.data {
-            Data::Cname(_) => true,
-            _ => false,
-        };
-        let Some(Record {
-            data: Data::Cname(target),
-            ..
-        }) = here.clone().find(|r| alias(r))
-        else {
-            return Vec::new();
-        };
-        name = target;
+        let alias = here.clone().find_map(|record| match &record.data {
+            Data::Cname(target) => Some(target),
+            _ => None,
+        });
+        match alias {
+            Some(target) => name = target,
+            None => return Vec::new(),
+        }
     }
     Vec::new()
 }

@@ -9,7 +9,8 @@
 //!                                     clients ◄── server: sockets ◄── answer: one look-up, one copy ◄─┘
 //! ```
 //! Read in this order: [`name`], [`record`], [`message`] are the vocabulary; [`zone`] and [`catalog`] hold what is served;
-//! [`client`] asks other servers.
+//! [`answer`] and [`order`] decide what a query gets; [`server`] has the sockets; [`client`] asks other servers; [`resolver`] walks
+//! delegations. Pure, that is without sockets, clocks and chance: all but `server`, `client` and the shell of `resolver`.
 
 pub mod name;
 
@@ -28,3 +29,5 @@ pub mod answer;
 pub mod server;
 
 pub mod client;
+
+pub mod resolver;

@@ -60,13 +60,14 @@ pub struct Config {
 impl Config {
     /// Defaults for the given name and addresses.
     pub fn new(name: &str, listen: Vec<SocketAddr>) -> Config {
+        let tcp = Limits::default();
         Config {
             name: name.to_owned(),
             listen,
             workers: 1,
-            tcp_connections_max: 512,
-            tcp_idle: Duration::from_secs(10),
-            tcp_message: Duration::from_secs(5),
+            tcp_connections_max: tcp.connections_max,
+            tcp_idle: tcp.idle,
+            tcp_message: tcp.message,
         }
     }
 }

@@ -30,6 +30,16 @@ pub(crate) struct Limits {
     pub(crate) message: Duration,
 }
 
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            connections_max: 512,
+            idle: Duration::from_secs(10),
+            message: Duration::from_secs(5),
+        }
+    }
+}
+
 /// Something that answers queries.
 pub(crate) trait Respond: Send + Sync + 'static {
     /// The reply to `query`; `None` closes the connection.

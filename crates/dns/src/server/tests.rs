@@ -1,6 +1,5 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
-use std::time::Instant;
 
 use super::*;
 use crate::catalog::{Change, Publish};
@@ -49,7 +48,7 @@ fn with_server(
         let (zones, metrics) = (zones(n_addresses), Metrics::default());
         let server = Server::start(&cfg, &zones, &metrics).unwrap();
         test(server.addresses()[0], &zones, &metrics).await;
-        let start = Instant::now();
+        let start = tokio::time::Instant::now();
         server.stop().await;
         assert!(
             start.elapsed() < Duration::from_secs(5),
@@ -157,7 +156,7 @@ fn garbage_datagrams_break_nothing() {
             let mut entropy = Entropy::new(5);
             for octets in (0..3000).step_by(7) {
                 let mut garbage = (0..octets)
-                    .map(|_| entropy.next() as u8)
+                    .map(|_| entropy.draw() as u8)
                     .collect::<Vec<_>>();
                 if let Some(flags) = garbage.get_mut(2) {
                     // Marked as a reply, so that nothing comes back.
