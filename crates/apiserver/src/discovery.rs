@@ -105,8 +105,11 @@ fn wants_aggregated(accept: Option<&str>) -> bool {
     false
 }
 
+/// Rows by version, the most stable version first.
+type Versions<'a> = Vec<(&'a str, Vec<&'a Resource>)>;
+
 /// Rows by group and version, in the order of the documents.
-fn tree(registry: &Registry) -> Vec<(&str, Vec<(&str, Vec<&Resource>)>)> {
+fn tree(registry: &Registry) -> Vec<(&str, Versions<'_>)> {
     let mut order: Vec<&str> = Vec::new();
     let mut by_group: BTreeMap<&str, BTreeMap<&str, Vec<&Resource>>> = BTreeMap::new();
     for row in registry.rows() {
@@ -166,7 +169,7 @@ fn group_document(registry: &Registry, group: &str) -> Option<Value> {
     Some(Value::Object(entry))
 }
 
-fn group_entry(group: &str, versions: &[(&str, Vec<&Resource>)]) -> Map<String, Value> {
+fn group_entry(group: &str, versions: &Versions<'_>) -> Map<String, Value> {
     let versions: Vec<Value> = versions
         .iter()
         .map(|(v, _)| json!({"groupVersion": format!("{group}/{v}"), "version": v}))

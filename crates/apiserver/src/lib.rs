@@ -3,6 +3,7 @@
 pub mod access;
 pub mod discovery;
 pub mod negotiate;
+pub mod openapi;
 pub mod params;
 pub mod registry;
 pub mod request;

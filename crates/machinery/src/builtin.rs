@@ -46,6 +46,15 @@ pub fn type_name(group: &str, version: &str, kind: &str) -> Option<&'static str>
         .copied()
 }
 
+/// Every kind as (group, version, kind, definition name), in no particular order; group and version
+/// are `*` for kinds that every group knows.
+pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str, &'static str, &'static str)> {
+    TYPES
+        .kinds
+        .iter()
+        .map(|((kind, version, group), name)| (*group, *version, *kind, *name))
+}
+
 /// The shape of a kind, see [`type_name`].
 pub fn kind(group: &str, version: &str, kind: &str) -> Option<TypeId> {
     schema().find(type_name(group, version, kind)?)

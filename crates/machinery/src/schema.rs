@@ -205,6 +205,11 @@ impl Schema {
             .map(|(name, _)| name.as_ref())
     }
 
+    /// Every name, in no particular order.
+    pub fn names(&self) -> impl Iterator<Item = (&str, TypeId)> {
+        self.names.iter().map(|(name, id)| (name.as_ref(), *id))
+    }
+
     /// The type at `id`.
     ///
     /// # Panics
