@@ -232,7 +232,7 @@ fn dead_ends_end() {
     // Servers that refer ever deeper.
     let deep = (0..60).map(|depth| {
         let zone = "x.".repeat(depth + 1) + "example.com";
-        format!("auth {zone} 60 NS ns.example.com; add ns.example.com 60 A 127.1.1.1")
+        format!("auth {zone} 60 NS ns.{zone}; add ns.{zone} 60 A 127.1.1.1")
     });
     let deep = deep.collect::<Vec<_>>();
     let host = "x.".repeat(70) + "example.com";
