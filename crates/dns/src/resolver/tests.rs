@@ -34,6 +34,7 @@ struct Fleet {
     edge: Server,
     clusters: Vec<Server>,
     resolver: ResolverServer,
+    metrics: Metrics,
 }
 
 async fn fleet(net: u8) -> Fleet {
@@ -109,7 +110,7 @@ async fn fleet(net: u8) -> Fleet {
         servers: vec![edge.addresses()[0]],
     };
     let mut cfg = Config::new(vec![hint], port);
-    cfg.ask.hedge = Duration::from_millis(50);
+    cfg.ask.hedge = Duration::from_secs(1);
     cfg.ask.deadline = Duration::from_secs(3);
     let address = SocketAddr::from(([127, 0, 0, 1], 0));
     let resolver = ResolverServer::start(address, cfg, &metrics).unwrap();
