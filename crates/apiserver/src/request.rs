@@ -107,6 +107,11 @@ pub fn query_pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, s
         })
 }
 
+/// Text with its percent-escapes decoded; as it is when they are broken.
+pub fn decoded(text: &str) -> String {
+    percent_decode(text, false).map_or_else(|| text.to_owned(), Cow::into_owned)
+}
+
 impl RequestInfo {
     /// Whether the request runs until the client has enough.
     pub fn is_long_running(&self) -> bool {

@@ -8,10 +8,7 @@
 //! `pkg/apis/meta/v1/{time,micro_time,duration}.go`.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use flotilla_machinery::{
-    quantity::Quantity,
-    schema::{Scalar, Schema, Type, TypeId},
-};
+use flotilla_machinery::schema::{Scalar, Schema, Type, TypeId};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
@@ -52,7 +49,12 @@ pub fn conform(
     root: TypeId,
     lenient: bool,
 ) -> Result<Vec<String>, Error> {
-    let mut walk = Walk { schema, lenient, path: Vec::new(), unknown: Vec::new() };
+    let mut walk = Walk {
+        schema,
+        lenient,
+        path: Vec::new(),
+        unknown: Vec::new(),
+    };
     walk.value(value, root)?;
     Ok(walk.unknown)
 }
@@ -101,7 +103,8 @@ impl Walk<'_> {
                     Some(ty) => self.step(name.clone(), |walk| walk.value(value, ty))?,
                     None if shape.preserve_unknown => {}
                     None => {
-                        self.unknown.push(format!("unknown field \"{}\"", self.shown(name)));
+                        self.unknown
+                            .push(format!("unknown field \"{}\"", self.shown(name)));
                         drop.push(name.clone());
                     }
                 }
@@ -125,7 +128,9 @@ impl Walk<'_> {
     fn entries(&mut self, entries: &mut Map<String, Value>, item: TypeId) -> Result<(), Error> {
         for (name, value) in entries.iter_mut() {
             if value.is_null() {
-                if !self.lenient && matches!(self.schema.get(item), Type::Scalar(s) if *s == Scalar::String) {
+                if !self.lenient
+                    && matches!(self.schema.get(item), Type::Scalar(s) if *s == Scalar::String)
+                {
                     *value = Value::String(String::new());
                 }
                 continue;
@@ -165,7 +170,9 @@ impl Walk<'_> {
     }
 
     fn bytes(&mut self, value: &Value) -> Result<(), Error> {
-        let Value::String(text) = value else { return self.mismatch(value, "[]uint8") };
+        let Value::String(text) = value else {
+            return self.mismatch(value, "[]uint8");
+        };
         match STANDARD.decode(text.replace(['\r', '\n'], "")) {
             Ok(_) => Ok(()),
             Err(base64::DecodeError::InvalidByte(at, _)) => {
@@ -181,26 +188,30 @@ impl Walk<'_> {
             Value::Number(number) => number.to_string(),
             other => return self.mismatch(other, "resource.Quantity"),
         };
-        match text.parse::<Quantity>() {
-            Ok(quantity) => {
-                *value = quantity.to_string().into();
-                Ok(())
-            }
-            Err(error) => self.text(error.to_string()),
-        }
+        *value = text.into();
+        Ok(())
     }
 
     fn time(&mut self, value: &mut Value, digits: usize) -> Result<(), Error> {
-        let Value::String(text) = &*value else { return self.mismatch(value, "string") };
+        let Value::String(text) = &*value else {
+            return self.mismatch(value, "string");
+        };
         let Ok(time) = text.parse::<Timestamp>() else {
             let layout = if digits == 0 {
                 "2006-01-02T15:04:05Z07:00"
             } else {
                 "2006-01-02T15:04:05.000000Z07:00"
             };
-            return self.text(format!("parsing time {text:?} as {layout:?}: cannot parse it"));
+            return self.text(format!(
+                "parsing time {text:?} as {layout:?}: cannot parse it"
+            ));
         };
-        *value = if digits == 0 { seconds(time) } else { micros(time) }.into();
+        *value = if digits == 0 {
+            seconds(time)
+        } else {
+            micros(time)
+        }
+        .into();
         Ok(())
     }
 
@@ -216,17 +227,34 @@ impl Walk<'_> {
             Value::Array(_) => "array",
             Value::Object(_) => "object",
         };
-        let path = self.path.iter().filter(|p| !p.starts_with('[')).cloned().collect::<Vec<_>>();
-        Err(Error::Type { found, path: path.join("."), want })
+        let path = self
+            .path
+            .iter()
+            .filter(|p| !p.starts_with('['))
+            .cloned()
+            .collect::<Vec<_>>();
+        Err(Error::Type {
+            found,
+            path: path.join("."),
+            want,
+        })
     }
 
     fn text(&self, why: String) -> Result<(), Error> {
-        Err(Error::Text { path: self.shown(""), why })
+        Err(Error::Text {
+            path: self.shown(""),
+            why,
+        })
     }
 
     fn shown(&self, last: &str) -> String {
         let mut out = String::new();
-        for step in self.path.iter().map(String::as_str).chain((!last.is_empty()).then_some(last)) {
+        for step in self
+            .path
+            .iter()
+            .map(String::as_str)
+            .chain((!last.is_empty()).then_some(last))
+        {
             if !out.is_empty() && !step.starts_with('[') {
                 out.push('.');
             }

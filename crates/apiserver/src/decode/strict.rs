@@ -23,17 +23,47 @@ pub(super) fn json(text: &str) -> Result<Parsed, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = Node { found: &found }.deserialize(&mut deserializer)?;
     deserializer.end()?;
-    Ok(Parsed { value, duplicates: found.duplicates.into_inner() })
+    Ok(Parsed {
+        value,
+        duplicates: found.duplicates.into_inner(),
+    })
 }
 
+/// Stack for YAML, whose reader takes tens of kilobytes for each level of nesting.
+const YAML_STACK_BYTES: usize = 32 << 20;
+
 /// Parses one YAML document, within budgets against alias bombs and deep nesting.
-pub(super) fn yaml(text: &str) -> Result<Parsed, Box<serde_saphyr::Error>> {
+///
+/// Text that is JSON, as nearly all apply bodies are, is read as JSON, which is much faster.
+pub(super) fn yaml(text: &str) -> Result<Parsed, String> {
+    if text.trim_start().starts_with('{')
+        && let Ok(parsed) = json(text)
+    {
+        return Ok(parsed);
+    }
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new()
+            .name("yaml".into())
+            .stack_size(YAML_STACK_BYTES);
+        let reading = builder
+            .spawn_scoped(scope, || read_yaml(text))
+            .map_err(|e| e.to_string())?;
+        reading
+            .join()
+            .map_err(|_| "the document cannot be read".to_owned())?
+    })
+}
+
+fn read_yaml(text: &str) -> Result<Parsed, String> {
     let found = Found::default();
     let value = serde_saphyr::with_deserializer_from_str_with_options(text, options(), |d| {
         Node { found: &found }.deserialize(d)
     })
-    .map_err(Box::new)?;
-    Ok(Parsed { value, duplicates: found.duplicates.into_inner() })
+    .map_err(|e| e.to_string())?;
+    Ok(Parsed {
+        value,
+        duplicates: found.duplicates.into_inner(),
+    })
 }
 
 fn options() -> serde_saphyr::Options {
@@ -112,7 +142,9 @@ impl<'de> Visitor<'de> for Node<'_> {
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
         let number = Number::from_f64(value);
-        number.map(Value::Number).ok_or_else(|| E::custom("a number is not finite"))
+        number
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("a number is not finite"))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -149,7 +181,9 @@ impl<'de> Visitor<'de> for Node<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut out = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            let value = self.found.at(key.clone(), || entries.next_value_seed(self))?;
+            let value = self
+                .found
+                .at(key.clone(), || entries.next_value_seed(self))?;
             if out.contains_key(&key) {
                 self.found.report(&key);
             }

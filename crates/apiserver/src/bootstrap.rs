@@ -1,0 +1,175 @@
+//! The objects every cluster has from the first moment: four namespaces and the `kubernetes`
+//! service with its endpoints.
+
+use std::net::{IpAddr, SocketAddr};
+
+use bytes::Bytes;
+use flotilla_machinery::status::{Reason, Status};
+use http::{Method, Request};
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
+use tower::Service as _;
+
+use crate::{access::Identity, service::Service};
+
+const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
+
+/// Writes what is missing. Runs before the server listens, on every start.
+///
+/// # Errors
+/// When the server refuses one of the objects.
+pub(crate) async fn run(
+    service: &Service,
+    service_address: IpAddr,
+    listening: Option<SocketAddr>,
+) -> Result<(), Status> {
+    let namespaces = NAMESPACES.map(|name| {
+        let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        ensure(service, "/api/v1/namespaces", object)
+    });
+    futures::future::try_join_all(namespaces).await?;
+    let base = "/api/v1/namespaces/default";
+    ensure(
+        service,
+        &format!("{base}/services"),
+        kubernetes_service(service_address),
+    )
+    .await?;
+    let Some(address) = listening else {
+        return Ok(());
+    };
+    let slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+    futures::future::try_join(
+        put(service, &format!("{base}/endpoints"), endpoints(address)),
+        put(service, slices, endpoint_slice(address)),
+    )
+    .await?;
+    Ok(())
+}
+
+fn kubernetes_service(address: IpAddr) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": "kubernetes",
+            "namespace": "default",
+            "labels": {"component": "apiserver", "provider": "kubernetes"},
+        },
+        "spec": {
+            "type": "ClusterIP",
+            "clusterIP": address.to_string(),
+            "clusterIPs": [address.to_string()],
+            "ipFamilies": [if address.is_ipv4() { "IPv4" } else { "IPv6" }],
+            "ipFamilyPolicy": "SingleStack",
+            "internalTrafficPolicy": "Cluster",
+            "sessionAffinity": "None",
+            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
+        },
+    })
+}
+
+fn endpoints(address: SocketAddr) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": {
+            "name": "kubernetes",
+            "namespace": "default",
+            "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"},
+        },
+        "subsets": [{
+            "addresses": [{"ip": reachable(address.ip())}],
+            "ports": [{"name": "https", "port": address.port(), "protocol": "TCP"}],
+        }],
+    })
+}
+
+fn endpoint_slice(address: SocketAddr) -> Value {
+    json!({
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {
+            "name": "kubernetes",
+            "namespace": "default",
+            "labels": {"kubernetes.io/service-name": "kubernetes"},
+        },
+        "addressType": if address.is_ipv4() { "IPv4" } else { "IPv6" },
+        "endpoints": [{"addresses": [reachable(address.ip())], "conditions": {"ready": true}}],
+        "ports": [{"name": "https", "port": address.port(), "protocol": "TCP"}],
+    })
+}
+
+fn reachable(ip: IpAddr) -> String {
+    if ip.is_unspecified() {
+        "127.0.0.1".to_owned()
+    } else {
+        ip.to_string()
+    }
+}
+
+/// Creates an object unless it exists.
+async fn ensure(service: &Service, collection: &str, object: Value) -> Result<(), Status> {
+    match request(service, Method::POST, collection, &object).await {
+        Err(status) if status.reason == Reason::AlreadyExists => Ok(()),
+        result => result,
+    }
+}
+
+/// Creates an object, or brings the existing one to this state.
+async fn put(service: &Service, collection: &str, object: Value) -> Result<(), Status> {
+    match request(service, Method::POST, collection, &object).await {
+        Err(status) if status.reason == Reason::AlreadyExists => {
+            let name = crate::meta::text(&object, "name");
+            request(
+                service,
+                Method::PUT,
+                &format!("{collection}/{name}"),
+                &object,
+            )
+            .await
+        }
+        result => result,
+    }
+}
+
+async fn request(
+    service: &Service,
+    method: Method,
+    path: &str,
+    object: &Value,
+) -> Result<(), Status> {
+    let body = Full::new(Bytes::from(object.to_string()));
+    let mut request = Request::new(body);
+    *request.method_mut() = method;
+    *request.uri_mut() = path.parse().map_err(Status::internal)?;
+    request
+        .extensions_mut()
+        .insert(Identity::internal("system:apiserver"));
+    request.headers_mut().insert(
+        http::header::USER_AGENT,
+        "kube-apiserver".parse().map_err(Status::internal)?,
+    );
+    let response = match service.clone().call(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    };
+    if response.status().is_success() {
+        return Ok(());
+    }
+    let code = response.status().as_u16();
+    let bytes = match response.into_body().collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(never) => match never {},
+    };
+    let status: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let reason = match status["reason"].as_str() {
+        Some("AlreadyExists") => Reason::AlreadyExists,
+        other => Reason::Other(other.unwrap_or("").to_owned()),
+    };
+    Err(Status::new(
+        code,
+        reason,
+        status["message"].as_str().unwrap_or(""),
+    ))
+}

@@ -1,0 +1,190 @@
+//! What every request shares: the store, the registry, who may do what, limits and the clock.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use arc_swap::ArcSwap;
+use jiff::Timestamp;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    access::{Authenticator, Authorizer},
+    metrics::Metrics,
+    registry::{Registry, Resource, built_in},
+    store::{ResourceKey, State, Store},
+};
+
+/// Limits of the server. The defaults are upstream's unless the text says otherwise.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Reading requests at a time; more get 429. Default 400.
+    pub reads_max: usize,
+    /// Changing requests at a time; more get 429. Default 200.
+    pub writes_max: usize,
+    /// Watches and other long-running requests at a time; more get 429. Default 10,000 (upstream
+    /// has no limit).
+    pub watches_max: usize,
+    /// How long a request may take; long-running ones have no deadline. Default 60 s.
+    pub deadline: Duration,
+    /// Shortest life of a watch that names no timeout; the longest is twice that. Default 30 min.
+    pub watch_seconds_min: u64,
+    /// Largest stored object in bytes of JSON. Default 1.5 MiB, as etcd.
+    pub object_bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            reads_max: 400,
+            writes_max: 200,
+            watches_max: 10_000,
+            deadline: Duration::from_secs(60),
+            watch_seconds_min: 1800,
+            object_bytes_max: 3 << 19,
+        }
+    }
+}
+
+/// Everything requests share. One per server.
+pub struct Engine {
+    /// Objects.
+    pub store: Store,
+    /// Who tokens belong to.
+    pub authenticator: Arc<dyn Authenticator>,
+    /// Who may do what.
+    pub authorizer: Arc<dyn Authorizer>,
+    /// Limits.
+    pub limits: Limits,
+    /// Counters.
+    pub metrics: Metrics,
+    /// Ends watches and makes the server unready.
+    pub stop: CancellationToken,
+    pub(crate) gates: Gates,
+    rows: ArcSwap<Registry>,
+    compiled: Mutex<HashMap<Box<str>, Compiled>>,
+}
+
+/// Places for requests in flight.
+pub(crate) struct Gates {
+    pub(crate) reads: Arc<Semaphore>,
+    pub(crate) writes: Arc<Semaphore>,
+    pub(crate) watches: Arc<Semaphore>,
+}
+
+/// The rows of one CustomResourceDefinition at one revision.
+struct Compiled {
+    rev: u64,
+    rows: Vec<Arc<Resource>>,
+}
+
+impl Engine {
+    /// An engine that serves the built-in kinds and the custom ones defined in `store`.
+    pub fn new(
+        store: Store,
+        authenticator: Arc<dyn Authenticator>,
+        authorizer: Arc<dyn Authorizer>,
+        limits: Limits,
+    ) -> Self {
+        Self {
+            store,
+            authenticator,
+            authorizer,
+            gates: Gates {
+                reads: Arc::new(Semaphore::new(limits.reads_max)),
+                writes: Arc::new(Semaphore::new(limits.writes_max)),
+                watches: Arc::new(Semaphore::new(limits.watches_max)),
+            },
+            limits,
+            metrics: Metrics::default(),
+            stop: CancellationToken::new(),
+            rows: ArcSwap::from_pointee(Registry::new(built_in())),
+            compiled: Mutex::default(),
+        }
+    }
+
+    /// The registry as of `state`. It is brought up to date here, before the request that needs it,
+    /// so nobody sees an established definition whose resource is not served yet.
+    ///
+    /// Costs a comparison unless definitions changed; then only the changed ones are compiled.
+    pub fn registry(&self, state: &State) -> Arc<Registry> {
+        let rev = definitions_rev(state);
+        let rows = self.rows.load_full();
+        if rows.custom_rev() >= rev {
+            return rows;
+        }
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = self.rows.load_full();
+        if rows.custom_rev() >= rev {
+            return rows;
+        }
+        refresh(&mut compiled, state);
+        let custom = compiled.values().flat_map(|c| c.rows.iter().cloned());
+        let mut custom: Vec<_> = custom.collect();
+        custom.sort_by(|a, b| (&a.group, &a.plural).cmp(&(&b.group, &b.plural)));
+        let fresh = Arc::new(rows.with_custom(custom, rev));
+        self.rows.store(fresh.clone());
+        fresh
+    }
+
+    /// Time of the wall clock.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the server's one look at the clock"
+    )]
+    pub fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    /// Fresh random bits.
+    pub fn entropy(&self) -> u64 {
+        rand::random()
+    }
+}
+
+fn definitions() -> ResourceKey {
+    ResourceKey::new("apiextensions.k8s.io", "customresourcedefinitions")
+}
+
+/// Revision of the last change of any definition; 0 when there never was one.
+fn definitions_rev(state: &State) -> u64 {
+    let Some(collection) = state.collection(&definitions()) else {
+        return 0;
+    };
+    let last = collection.events.into_iter().next_back();
+    last.map_or(collection.compacted, |(rev, _)| *rev)
+}
+
+fn refresh(compiled: &mut HashMap<Box<str>, Compiled>, state: &State) {
+    let Some(collection) = state.collection(&definitions()) else {
+        compiled.clear();
+        return;
+    };
+    compiled.retain(|name, _| {
+        collection
+            .objects
+            .get(&crate::store::ObjectKey::new("", name))
+            .is_some()
+    });
+    for object in collection.list(None, None) {
+        let name: Box<str> = object.key.name.as_ref().into();
+        if compiled.get(&name).is_some_and(|c| c.rev == object.rev) {
+            continue;
+        }
+        let rows = compile(object);
+        compiled.insert(
+            name,
+            Compiled {
+                rev: object.rev,
+                rows,
+            },
+        );
+    }
+}
+
+fn compile(_: &crate::store::Object) -> Vec<Arc<Resource>> {
+    Vec::new()
+}

@@ -1,0 +1,140 @@
+//! DELETE of one object and of collections.
+
+use std::sync::Arc;
+
+use flotilla_machinery::status::Status;
+use http::{Response, StatusCode};
+use serde_json::{Value, json};
+
+use super::read::select;
+use crate::{
+    body::Body,
+    call::Call,
+    decode,
+    deletion::{self, Verdict},
+    params::{DeleteOptions, ListOptions},
+    render,
+    store::{CommitError, Expect, Object, ObjectKey, Op, Write},
+    write,
+};
+
+/// How often a deletion is decided anew when the object keeps changing.
+const ATTEMPTS_MAX: usize = 16;
+/// Objects of a collection that are deleted at a time.
+const COLLECTION_PARALLEL: usize = 16;
+
+/// What came of a deletion.
+enum Outcome {
+    /// It is gone; this was its last state.
+    Removed(Arc<Object>),
+    /// It stays for its grace period or finalizers.
+    Waiting(Arc<Object>),
+}
+
+/// DELETE of one object.
+pub(crate) async fn delete(call: &Call) -> Result<Response<Body>, Status> {
+    let options = options(call)?;
+    match remove(call, &call.key(), &options).await? {
+        Outcome::Removed(object) if !call.resource.strategy.returns_deleted() => {
+            let status =
+                Status::deleted(&call.group_resource(), &object.key.name, &object.meta.uid);
+            Ok(render::made(call, StatusCode::OK, &status.to_value()))
+        }
+        Outcome::Removed(object) | Outcome::Waiting(object) => {
+            Ok(render::object(call, StatusCode::OK, &object))
+        }
+    }
+}
+
+/// DELETE of everything a list would show.
+pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>, Status> {
+    let options = options(call)?;
+    let selection = ListOptions::parse(&call.query, false)?;
+    let page = select(call, &selection)?;
+    let mut items: Vec<Value> = Vec::new();
+    for chunk in page.objects.chunks(COLLECTION_PARALLEL) {
+        let removals = chunk
+            .iter()
+            .map(|object| remove(call, &object.key, &options));
+        for (result, object) in futures::future::join_all(removals)
+            .await
+            .into_iter()
+            .zip(chunk)
+        {
+            match result {
+                Ok(Outcome::Removed(last) | Outcome::Waiting(last)) => {
+                    items.push(render::value(&call.resource, &last));
+                }
+                // Somebody else was faster, which is what was wanted.
+                Err(status) if status.code() == 404 => {
+                    items.push(render::value(&call.resource, object));
+                }
+                Err(status) => return Err(status),
+            }
+        }
+    }
+    let list = json!({
+        "kind": *call.resource.list_kind,
+        "apiVersion": call.resource.api_version(),
+        "metadata": page.metadata,
+        "items": items,
+    });
+    Ok(render::made(call, StatusCode::OK, &list))
+}
+
+/// Deletes one object on behalf of an eviction.
+///
+/// # Errors
+/// As DELETE.
+pub(crate) async fn evict(call: &Call, options: &DeleteOptions) -> Result<(), Status> {
+    remove(call, &call.key(), options).await.map(|_| ())
+}
+
+fn options(call: &Call) -> Result<DeleteOptions, Status> {
+    let body = if call.body.is_empty() {
+        None
+    } else {
+        Some(decode::untyped(&call.body, call.media()?)?)
+    };
+    DeleteOptions::parse(&call.query, body.as_ref())
+}
+
+async fn remove(call: &Call, key: &ObjectKey, options: &DeleteOptions) -> Result<Outcome, Status> {
+    let resource = &call.resource.storage;
+    let missing = || Status::not_found(&call.group_resource(), &key.name);
+    for _ in 0..ATTEMPTS_MAX {
+        let state = call.engine.store.state();
+        let live = state.get(resource, key).cloned().ok_or_else(missing)?;
+        let cx = call.context(&state, options.dry_run);
+        let object = render::value(&call.resource, &live);
+        let op = match deletion::decide(&cx, &object, options)? {
+            Verdict::Keep => return Ok(Outcome::Waiting(live)),
+            Verdict::Remove if options.dry_run => return Ok(Outcome::Removed(live)),
+            Verdict::Remove => Op::Delete,
+            Verdict::Mark(marked) => {
+                let draft = write::draft(call, &marked)?;
+                if options.dry_run {
+                    let object = draft.object(key.clone(), live.rev, live.create_rev);
+                    return Ok(Outcome::Waiting(Arc::new(object)));
+                }
+                Op::Put(draft)
+            }
+        };
+        let removes = matches!(op, Op::Delete);
+        let expect = Expect::Rev(live.rev);
+        let write = Write {
+            resource: resource.clone(),
+            key: key.clone(),
+            expect,
+            op,
+        };
+        match call.engine.store.commit(write).await {
+            Ok(done) if removes => return Ok(Outcome::Removed(done.object)),
+            Ok(done) => return Ok(Outcome::Waiting(done.object)),
+            Err(CommitError::Conflict(_)) => {}
+            Err(CommitError::Missing(_)) => return Err(missing()),
+            Err(error) => return Err(write::commit_error(call, &key.name, error)),
+        }
+    }
+    Err(Status::modified(&call.group_resource(), &key.name))
+}

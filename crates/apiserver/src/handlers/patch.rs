@@ -1,0 +1,126 @@
+//! PATCH in its four kinds.
+//!
+//! A patch is applied to the live object and the result goes the way of an update. Server-side
+//! apply differs: it may create the object, and settles field ownership itself.
+
+use flotilla_machinery::{patch, status::Status};
+use http::Response;
+use serde_json::Value;
+
+use super::modify::{Changed, Tracking, modify, respond};
+use crate::{
+    body::Body,
+    call::Call,
+    decode, managed, meta,
+    negotiate::{self, Media, PatchKind},
+    params::WriteOptions,
+    registry::{Context, Resource},
+};
+
+/// PATCH of an object.
+pub(crate) async fn patch(call: &Call) -> Result<Response<Body>, Status> {
+    let kind = patch_kind(call)?;
+    let options = WriteOptions::parse(&call.query, "PatchOptions")?;
+    if kind == PatchKind::Apply {
+        return apply(call, &options).await;
+    }
+    if options.force.is_some() {
+        return Err(Status::bad_request(
+            "may not be specified for non-apply patch: force",
+        ));
+    }
+    let parsed = decode::parse(&call.body, Media::Json)?;
+    let duplicates = decode::duplicates(&parsed);
+    let change = |_: &Context<'_>, live: Option<&Value>| {
+        let live = live.ok_or_else(|| call.not_found())?;
+        let mut object = patched(kind, live, &parsed.value, &call.resource)?;
+        decode::check_kind(
+            &mut object,
+            &call.resource.api_version(),
+            &call.resource.kind,
+        )?;
+        let mut complaints = duplicates.clone();
+        complaints.extend(decode::conform(&mut object, &call.resource)?);
+        for text in decode::judge(complaints, options.field_validation)? {
+            call.warn(text);
+        }
+        check_identity(&object, live)?;
+        Ok(Changed {
+            object,
+            tracking: Tracking::Update,
+        })
+    };
+    let outcome = modify(call, &options, &change).await?;
+    Ok(respond(call, &outcome))
+}
+
+/// Kind of the request's patch.
+///
+/// # Errors
+/// 415 for others, and for strategic merge on custom resources.
+pub(crate) fn patch_kind(call: &Call) -> Result<PatchKind, Status> {
+    negotiate::patch_type(call.header("content-type"), call.resource.custom.is_some())
+}
+
+/// `live` after a patch that is not an apply.
+///
+/// # Errors
+/// 400, 413 or 422 in upstream's words, by the kind of patch.
+pub(crate) fn patched(
+    kind: PatchKind,
+    live: &Value,
+    patch: &Value,
+    resource: &Resource,
+) -> Result<Value, Status> {
+    let live = live.clone();
+    let shape = &resource.shape;
+    match kind {
+        PatchKind::Json => patch::json::apply(live, patch).map_err(Status::from),
+        PatchKind::Merge => patch::merge::apply(live, patch.clone()).map_err(Status::from),
+        PatchKind::Strategic => {
+            patch::strategic::apply(live, patch.clone(), &shape.schema, shape.root)
+                .map_err(Status::from)
+        }
+        PatchKind::Apply => Err(Status::internal("apply is not a plain patch")),
+    }
+}
+
+async fn apply(call: &Call, options: &WriteOptions) -> Result<Response<Body>, Status> {
+    if options.field_manager.is_empty() {
+        return Err(managed::manager_required());
+    }
+    let decoded = decode::object(&call.body, Media::Yaml, &call.resource)?;
+    for text in decode::judge(decoded.complaints, options.field_validation)? {
+        call.warn(text);
+    }
+    let mut config = decoded.object;
+    meta::set_namespace(&mut config, &call.resource, &call.info.namespace)?;
+    meta::set_name(&mut config, &call.info.name)?;
+    let change = |cx: &Context<'_>, live: Option<&Value>| {
+        if live.is_none() && !call.info.subresource.is_empty() {
+            return Err(call.not_found());
+        }
+        let manager = &options.field_manager;
+        let object = managed::apply(cx, live, &config, manager, options.force == Some(true))?;
+        Ok(Changed {
+            object,
+            tracking: Tracking::Settled,
+        })
+    };
+    let outcome = modify(call, options, &change).await?;
+    Ok(respond(call, &outcome))
+}
+
+/// A patch cannot turn an object into another one.
+fn check_identity(new: &Value, live: &Value) -> Result<(), Status> {
+    for name in ["name", "namespace"] {
+        if meta::text(new, name) != meta::text(live, name) {
+            return Err(Status::bad_request(format!(
+                "the {name} of the object ({}) does not match the {name} on the URL ({})",
+                meta::text(new, name),
+                meta::text(live, name),
+            )));
+        }
+    }
+    Ok(())
+}

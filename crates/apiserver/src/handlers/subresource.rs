@@ -1,0 +1,345 @@
+//! Endpoints below an object that are not just another way to write it: scale, binding, eviction.
+
+use flotilla_machinery::{
+    labels,
+    status::{Cause, Details, FieldError, Reason, Status},
+};
+use http::{Response, StatusCode};
+use serde_json::{Value, json};
+
+use super::{
+    delete::evict,
+    modify::{Changed, Outcome, Tracking, modify},
+    patch::{patch_kind, patched},
+};
+use crate::{
+    body::Body,
+    call::Call,
+    decode, meta,
+    negotiate::{Media, PatchKind},
+    params::{DeleteOptions, WriteOptions},
+    registry::{Context, Resource, value_at},
+    render,
+    store::{Object, ResourceKey},
+};
+
+/// GET of a scale.
+pub(crate) fn get_scale(call: &Call) -> Result<Response<Body>, Status> {
+    let object = call.state.get(&call.resource.storage, &call.key());
+    let object = object.ok_or_else(|| call.not_found())?;
+    let scale = scale_of(&call.resource, &render::value(&call.resource, object))?;
+    Ok(render::made(call, StatusCode::OK, &scale))
+}
+
+/// PUT and PATCH of a scale.
+pub(crate) async fn write_scale(call: &Call) -> Result<Response<Body>, Status> {
+    let put = call.info.verb == "update";
+    let kind = if put {
+        PatchKind::Merge
+    } else {
+        scale_patch_kind(call)?
+    };
+    let media = if put { call.media()? } else { Media::Json };
+    let media = if kind == PatchKind::Apply {
+        Media::Yaml
+    } else {
+        media
+    };
+    let options = WriteOptions::parse(
+        &call.query,
+        if put { "UpdateOptions" } else { "PatchOptions" },
+    )?;
+    let body = decode::untyped(&call.body, media)?;
+    let change = |_: &Context<'_>, live: Option<&Value>| {
+        let live = live.ok_or_else(|| call.not_found())?;
+        let before = scale_of(&call.resource, live)?;
+        let after = match (put, kind) {
+            (true, _) => body.clone(),
+            // A scale has one desired field, so applying it is merging it.
+            (false, PatchKind::Apply | PatchKind::Strategic) => {
+                patched(PatchKind::Merge, &before, &body, &call.resource)?
+            }
+            (false, kind) => patched(kind, &before, &body, &call.resource)?,
+        };
+        let object = scaled(call, live, &after)?;
+        Ok(Changed {
+            object,
+            tracking: Tracking::Update,
+        })
+    };
+    let Outcome { object, .. } = modify(call, &options, &change).await?;
+    let scale = scale_of(&call.resource, &render::value(&call.resource, &object))?;
+    Ok(render::made(call, StatusCode::OK, &scale))
+}
+
+/// POST of a binding: gives a pod its node.
+pub(crate) async fn bind(call: &Call) -> Result<Response<Body>, Status> {
+    let options = WriteOptions::parse(&call.query, "CreateOptions")?;
+    let body = decode::untyped(&call.body, call.media()?)?;
+    let node = value_at(&body, "target.name")
+        .and_then(Value::as_str)
+        .unwrap_or("");
+    if node.is_empty() {
+        let errors = vec![FieldError::required("target.name", "")];
+        let kind = flotilla_machinery::group::GroupKind::new("", "Binding");
+        return Err(Status::invalid(&kind, &call.info.name, errors));
+    }
+    let change = |cx: &Context<'_>, live: Option<&Value>| {
+        let live = live.ok_or_else(|| call.not_found())?;
+        bound(call, cx, live, node, &body).map(|object| Changed {
+            object,
+            tracking: Tracking::Update,
+        })
+    };
+    modify(call, &options, &change).await?;
+    let success = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+        "code": 201});
+    Ok(render::made(call, StatusCode::CREATED, &success))
+}
+
+/// POST of an eviction: deletes a pod unless a disruption budget forbids it.
+pub(crate) async fn eviction(call: &Call) -> Result<Response<Body>, Status> {
+    let body = decode::untyped(&call.body, call.media()?)?;
+    let options = DeleteOptions::parse(&call.query, body.get("deleteOptions"))?;
+    let object = call.state.get(&call.resource.storage, &call.key());
+    let object = object.ok_or_else(|| call.not_found())?;
+    let pod = render::value(&call.resource, object);
+    let phase = value_at(&pod, "status.phase")
+        .and_then(Value::as_str)
+        .unwrap_or("");
+    let exempt = matches!(phase, "Succeeded" | "Failed" | "Pending") || object.meta.deleting;
+    if !exempt {
+        check_budgets(call, object)?;
+    }
+    evict(call, &options).await?;
+    let success = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+        "code": 201});
+    Ok(render::made(call, StatusCode::CREATED, &success))
+}
+
+fn scale_patch_kind(call: &Call) -> Result<PatchKind, Status> {
+    match call.header("content-type") {
+        // Scale itself is built in, also below a custom resource.
+        Some(header) if header.starts_with("application/strategic-merge-patch+json") => {
+            Ok(PatchKind::Strategic)
+        }
+        _ => patch_kind(call),
+    }
+}
+
+struct Paths {
+    replicas: String,
+    current: String,
+    selector: Option<String>,
+}
+
+fn paths(resource: &Resource) -> Paths {
+    let plain = |path: &str| path.trim_start_matches('.').to_owned();
+    match resource.custom.as_ref().and_then(|c| c.scale.as_ref()) {
+        Some(scale) => Paths {
+            replicas: plain(&scale.spec_replicas),
+            current: plain(&scale.status_replicas),
+            selector: scale.label_selector.as_deref().map(plain),
+        },
+        None => Paths {
+            replicas: "spec.replicas".to_owned(),
+            current: "status.replicas".to_owned(),
+            selector: None,
+        },
+    }
+}
+
+fn scale_of(resource: &Resource, object: &Value) -> Result<Value, Status> {
+    let paths = paths(resource);
+    let count = |path: &str| value_at(object, path).and_then(Value::as_i64);
+    let replicas = count(&paths.replicas);
+    if replicas.is_none() && resource.custom.is_some() {
+        let why = format!(
+            "the spec replicas field \".{}\" does not exist",
+            paths.replicas
+        );
+        return Err(Status::internal(why));
+    }
+    let mut metadata = json!({});
+    for name in [
+        "name",
+        "namespace",
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+    ] {
+        if let Some(value) = object["metadata"].get(name) {
+            metadata[name] = value.clone();
+        }
+    }
+    let mut status = json!({"replicas": count(&paths.current).unwrap_or(0)});
+    let selector = match &paths.selector {
+        Some(path) => value_at(object, path)
+            .and_then(Value::as_str)
+            .unwrap_or("")
+            .to_owned(),
+        None => selector_text(object),
+    };
+    if !selector.is_empty() {
+        status["selector"] = selector.into();
+    }
+    let mut spec = json!({});
+    if let Some(replicas) = replicas.filter(|n| *n != 0) {
+        spec["replicas"] = replicas.into();
+    }
+    Ok(json!({
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": metadata,
+        "spec": spec,
+        "status": status,
+    }))
+}
+
+/// The pod selector as text: a LabelSelector object, or the plain map of replication controllers.
+fn selector_text(object: &Value) -> String {
+    let Some(selector) = value_at(object, "spec.selector") else {
+        return String::new();
+    };
+    let structured =
+        selector.get("matchLabels").is_some() || selector.get("matchExpressions").is_some();
+    match (structured, selector.as_object()) {
+        (false, Some(plain)) => labels::Selector::from_labels(plain).to_string(),
+        _ => labels::Selector::from_value(selector).map_or(String::new(), |s| s.to_string()),
+    }
+}
+
+fn scaled(call: &Call, live: &Value, scale: &Value) -> Result<Value, Status> {
+    let name = meta::text(live, "name");
+    if !matches!(meta::text(scale, "name"), "") && meta::text(scale, "name") != name {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({}) does not match the name on the URL ({name})",
+            meta::text(scale, "name")
+        )));
+    }
+    let replicas = value_at(scale, "spec.replicas");
+    let replicas = match replicas {
+        None | Some(Value::Null) => 0,
+        Some(value) => value.as_i64().ok_or_else(|| {
+            Status::bad_request(
+                "json: cannot unmarshal into Go struct field ScaleSpec.spec.replicas of type int32",
+            )
+        })?,
+    };
+    if replicas < 0 {
+        let why = "must be greater than or equal to 0";
+        let errors = vec![FieldError::invalid("spec.replicas", replicas, why)];
+        let kind = flotilla_machinery::group::GroupKind::new("autoscaling", "Scale");
+        return Err(Status::invalid(&kind, name, errors));
+    }
+    let mut object = live.clone();
+    let path = paths(&call.resource).replicas;
+    set_at(&mut object, &path, replicas.into());
+    let version = meta::text(scale, "resourceVersion");
+    let metadata = meta::fields_mut(&mut object);
+    if version.is_empty() {
+        metadata.remove("resourceVersion");
+    } else {
+        metadata.insert("resourceVersion".to_owned(), version.into());
+    }
+    Ok(object)
+}
+
+fn set_at(object: &mut Value, path: &str, value: Value) {
+    let mut at = object;
+    for name in path.split('.') {
+        if !at.is_object() {
+            *at = json!({});
+        }
+        at = &mut at[name];
+    }
+    *at = value;
+}
+
+fn bound(
+    call: &Call,
+    cx: &Context<'_>,
+    live: &Value,
+    node: &str,
+    binding: &Value,
+) -> Result<Value, Status> {
+    let name = meta::text(live, "name");
+    let current = value_at(live, "spec.nodeName")
+        .and_then(Value::as_str)
+        .unwrap_or("");
+    let refuse = |why: String| Status::conflict(&call.group_resource(), name, why);
+    if meta::is_deleting(live) {
+        return Err(refuse(format!(
+            "pod {name} is being deleted, cannot be assigned to a host"
+        )));
+    }
+    if !current.is_empty() {
+        return Err(refuse(format!(
+            "pod {name} is already assigned to node {current:?}"
+        )));
+    }
+    let mut object = live.clone();
+    set_at(&mut object, "spec.nodeName", node.into());
+    for kind in ["annotations", "labels"] {
+        let added = binding
+            .get("metadata")
+            .and_then(|m| m.get(kind))
+            .and_then(Value::as_object);
+        for (key, value) in added.into_iter().flatten() {
+            object["metadata"][kind][key] = value.clone();
+        }
+    }
+    let now = decode::shape::seconds(cx.now);
+    let condition = json!({"type": "PodScheduled", "status": "True", "lastTransitionTime": now,
+        "lastProbeTime": null});
+    let conditions = &mut object["status"]["conditions"];
+    let mut list = conditions.as_array().cloned().unwrap_or_default();
+    list.retain(|c| c["type"] != "PodScheduled");
+    list.push(condition);
+    *conditions = list.into();
+    Ok(object)
+}
+
+fn check_budgets(call: &Call, pod: &Object) -> Result<(), Status> {
+    let budgets = ResourceKey::new("policy", "poddisruptionbudgets");
+    let Some(collection) = call.state.collection(&budgets) else {
+        return Ok(());
+    };
+    let namespace = Some(&*pod.key.namespace);
+    let mut matching = collection.list(namespace, None).filter_map(|object| {
+        let budget: Value = serde_json::from_slice(&object.body).ok()?;
+        let selector = labels::Selector::from_value(&budget["spec"]["selector"]).ok()?;
+        selector
+            .matches(|key| pod.meta.labels.get(key))
+            .then_some(budget)
+    });
+    let Some(budget) = matching.next() else {
+        return Ok(());
+    };
+    if matching.next().is_some() {
+        return Err(Status::internal(
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does \
+             not support.",
+        ));
+    }
+    let allowed = budget["status"]["disruptionsAllowed"].as_i64().unwrap_or(0);
+    if allowed > 0 {
+        return Ok(());
+    }
+    let name = meta::text(&budget, "name");
+    let healthy = budget["status"]["currentHealthy"].as_i64().unwrap_or(0);
+    let wanted = budget["status"]["desiredHealthy"].as_i64().unwrap_or(0);
+    let text = "Cannot evict pod as it would violate the pod's disruption budget.";
+    let cause = Cause {
+        reason: "DisruptionBudget".to_owned(),
+        message: format!(
+            "The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently"
+        ),
+        field: String::new(),
+    };
+    let details = Details {
+        causes: vec![cause],
+        ..Details::default()
+    };
+    Err(Status::new(429, Reason::TooManyRequests, text).with_details(details))
+}

@@ -1,0 +1,252 @@
+//! Paths outside the objects: health, version, metrics, discovery, OpenAPI, the index.
+
+use flotilla_machinery::status::Status;
+use http::{HeaderValue, Response, StatusCode, header, request::Parts};
+use serde_json::json;
+
+use crate::{
+    body::{self, Body},
+    discovery,
+    engine::Engine,
+    render,
+    request::{RequestInfo, query_pairs},
+};
+
+/// The version whose behaviour this server has.
+pub(crate) const GIT_VERSION: &str = concat!("v1.35.4+flotilla.", env!("CARGO_PKG_VERSION"));
+
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// Whether anybody may ask, with or without an identity.
+pub(crate) fn is_public(path: &str) -> bool {
+    let path = path.trim_end_matches('/');
+    ["/healthz", "/livez", "/readyz"].iter().any(|p| {
+        path == *p
+            || path
+                .strip_prefix(p)
+                .is_some_and(|rest| rest.starts_with('/'))
+    }) || path == "/version"
+}
+
+/// Answers a path that is not an object or collection.
+pub(crate) fn serve(
+    engine: &Engine,
+    info: &RequestInfo,
+    parts: &Parts,
+) -> Result<Response<Body>, Status> {
+    if !matches!(info.verb, "get" | "head") {
+        return Err(Status::new(
+            405,
+            flotilla_machinery::status::Reason::MethodNotAllowed,
+            "method not allowed",
+        ));
+    }
+    let query = parts.uri.query().unwrap_or("");
+    let path = info.path.trim_end_matches('/');
+    match path {
+        "" => Ok(index(engine)),
+        "/version" => Ok(json_reply(&version())),
+        "/metrics" => Ok(metrics(engine)),
+        _ if path.starts_with("/healthz")
+            || path.starts_with("/livez")
+            || path.starts_with("/readyz") =>
+        {
+            Ok(health(engine, path, query))
+        }
+        _ => discover(engine, path, parts),
+    }
+}
+
+fn discover(engine: &Engine, path: &str, parts: &Parts) -> Result<Response<Body>, Status> {
+    let registry = engine.registry(&engine.store.state());
+    let accept = crate::call::header(&parts.headers, "accept");
+    let address = crate::call::header(&parts.headers, "host").unwrap_or("localhost");
+    if let Some(document) = discovery::document(&registry, path, accept, address) {
+        return Ok(cached(
+            document.body,
+            document.content_type,
+            document.etag,
+            parts,
+        ));
+    }
+    if path.starts_with("/api/") || path.starts_with("/apis/") {
+        return Err(Status::unknown_resource());
+    }
+    let body = body::full("404 page not found\n");
+    Ok(render::with_type(StatusCode::NOT_FOUND, TEXT, body))
+}
+
+/// A document that clients may keep and ask about by its tag.
+fn cached(
+    bytes: bytes::Bytes,
+    content_type: &'static str,
+    etag: Option<String>,
+    parts: &Parts,
+) -> Response<Body> {
+    let known = crate::call::header(&parts.headers, "if-none-match");
+    let mut response = match &etag {
+        Some(tag) if known == Some(tag.as_str()) => {
+            let mut response = Response::new(body::full(bytes::Bytes::new()));
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            response
+        }
+        _ => render::with_type(StatusCode::OK, content_type, body::full(bytes)),
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::VARY, HeaderValue::from_static("Accept"));
+    if let Some(tag) = etag.and_then(|tag| HeaderValue::from_str(&tag).ok()) {
+        headers.insert(header::ETAG, tag);
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public"));
+    }
+    response
+}
+
+fn json_reply(value: &serde_json::Value) -> Response<Body> {
+    render::with_type(
+        StatusCode::OK,
+        crate::negotiate::JSON,
+        body::full(render::to_bytes(value)),
+    )
+}
+
+fn version() -> serde_json::Value {
+    json!({
+        "major": "1",
+        "minor": "35",
+        "emulationMajor": "1",
+        "emulationMinor": "35",
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": "34",
+        "gitVersion": GIT_VERSION,
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "",
+        "compiler": "rustc",
+        "platform": format!("{}/{}", std::env::consts::OS, go_arch()),
+    })
+}
+
+fn go_arch() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+fn metrics(engine: &Engine) -> Response<Body> {
+    let state = engine.store.state();
+    let objects = state
+        .collections()
+        .map(|(key, c)| (key.to_string(), c.objects.len()));
+    let reads = engine.limits.reads_max - engine.gates.reads.available_permits();
+    let writes = engine.limits.writes_max - engine.gates.writes.available_permits();
+    let text = engine
+        .metrics
+        .render(objects, [("readOnly", reads), ("mutating", writes)]);
+    const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    render::with_type(StatusCode::OK, OPEN_METRICS, body::full(text))
+}
+
+fn index(engine: &Engine) -> Response<Body> {
+    let registry = engine.registry(&engine.store.state());
+    let mut paths = vec![
+        "/api".to_owned(),
+        "/apis".to_owned(),
+        "/healthz".to_owned(),
+        "/livez".to_owned(),
+        "/metrics".to_owned(),
+        "/openapi/v2".to_owned(),
+        "/openapi/v3".to_owned(),
+        "/readyz".to_owned(),
+        "/version".to_owned(),
+    ];
+    for row in registry.rows() {
+        if row.group.is_empty() {
+            paths.push(format!("/api/{}", row.version));
+        } else {
+            paths.push(format!("/apis/{}", row.group));
+            paths.push(format!("/apis/{}/{}", row.group, row.version));
+        }
+    }
+    paths.sort();
+    paths.dedup();
+    json_reply(&json!({"paths": paths}))
+}
+
+/// One health check.
+struct Check {
+    name: &'static str,
+    ok: bool,
+    why: String,
+}
+
+fn checks(engine: &Engine, ready: bool) -> Vec<Check> {
+    let failure = engine.store.failure();
+    let mut checks = vec![
+        Check {
+            name: "ping",
+            ok: true,
+            why: String::new(),
+        },
+        Check {
+            name: "etcd",
+            ok: failure.is_none(),
+            why: failure.map_or(String::new(), |f| f.to_string()),
+        },
+    ];
+    if ready {
+        let stopping = engine.stop.is_cancelled();
+        let why = if stopping {
+            "the server is shutting down"
+        } else {
+            ""
+        };
+        checks.push(Check {
+            name: "shutdown",
+            ok: !stopping,
+            why: why.to_owned(),
+        });
+    }
+    checks
+}
+
+/// `/healthz`, `/livez`, `/readyz`, with `?verbose`, `?exclude=` and `/{check}`.
+fn health(engine: &Engine, path: &str, query: &str) -> Response<Body> {
+    let mut parts = path.trim_start_matches('/').splitn(2, '/');
+    let (endpoint, only) = (parts.next().unwrap_or(""), parts.next());
+    let mut checks = checks(engine, endpoint == "readyz");
+    if let Some(only) = only {
+        checks.retain(|c| c.name == only);
+        if checks.is_empty() {
+            let body = body::full("404 page not found\n");
+            return render::with_type(StatusCode::NOT_FOUND, TEXT, body);
+        }
+    }
+    let excluded: Vec<String> = query_pairs(query)
+        .filter(|(n, _)| n == "exclude")
+        .map(|(_, v)| v.into_owned())
+        .collect();
+    let verbose = query_pairs(query).any(|(name, _)| name == "verbose");
+    let mut failed = false;
+    let mut report = String::new();
+    for check in &checks {
+        let line = match check {
+            c if excluded.iter().any(|e| e == c.name) => format!("[+]{} excluded: ok\n", c.name),
+            c if c.ok => format!("[+]{} ok\n", c.name),
+            c => {
+                failed = true;
+                format!("[-]{} failed: {}\n", c.name, c.why)
+            }
+        };
+        report.push_str(&line);
+    }
+    if failed {
+        report.push_str(&format!("{endpoint} check failed\n"));
+        return render::with_type(StatusCode::INTERNAL_SERVER_ERROR, TEXT, body::full(report));
+    }
+    report.push_str(&format!("{endpoint} check passed\n"));
+    let text = if verbose { report } else { "ok".to_owned() };
+    render::with_type(StatusCode::OK, TEXT, body::full(text))
+}

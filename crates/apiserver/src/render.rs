@@ -1,0 +1,233 @@
+//! From stored objects to response bytes.
+//!
+//! The common case copies nothing: a stored body of the storage version is the response. Other
+//! versions, metadata-only objects and tables are made from it. Members come in the order people
+//! expect: `kind`, `apiVersion`, `metadata`, the rest.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use flotilla_machinery::{printers, status::Status};
+use http::{Response, StatusCode, header::CONTENT_TYPE};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Value, json};
+
+use crate::{
+    body::{self, Body},
+    call::Call,
+    negotiate::{Accepted, As, Media},
+    registry::{Conversion, Resource},
+    store::Object,
+};
+
+/// The body of `object` in the version of `resource`.
+pub(crate) fn body(resource: &Resource, object: &Object) -> Bytes {
+    match resource.conversion {
+        Conversion::None => object.body.clone(),
+        Conversion::Rename => {
+            let rest = &object.body[object.prefix_len as usize..];
+            let mut out = BytesMut::with_capacity(object.body.len() + 64);
+            out.put_slice(prefix(resource).as_bytes());
+            out.put_slice(rest);
+            out.freeze()
+        }
+        Conversion::Rewrite => to_bytes(&value(resource, object)),
+    }
+}
+
+/// `object` parsed, in the version of `resource`.
+pub(crate) fn value(resource: &Resource, object: &Object) -> Value {
+    // What is stored was serialised by us; a damaged byte would have failed the store's checks.
+    let mut value: Value = serde_json::from_slice(&object.body).unwrap_or_default();
+    if resource.conversion != Conversion::None {
+        value["apiVersion"] = resource.api_version().into();
+        if resource.conversion == Conversion::Rewrite {
+            resource.strategy.read_stored(&mut value);
+        }
+    }
+    value
+}
+
+/// A stored object as an item of a list: built-in kinds leave out `kind` and `apiVersion` there.
+pub(crate) fn put_item(out: &mut BytesMut, resource: &Resource, object: &Object) {
+    if resource.custom.is_none() && resource.conversion != Conversion::Rewrite {
+        out.put_u8(b'{');
+        out.put_slice(&object.body[object.prefix_len as usize..]);
+        return;
+    }
+    out.put_slice(&body(resource, object));
+}
+
+/// PartialObjectMetadata of `version` for a stored object.
+pub(crate) fn metadata(version: &str, object: &Object) -> Bytes {
+    let rest = &object.body[object.prefix_len as usize..];
+    let metadata = rest
+        .strip_prefix(b"\"metadata\":")
+        .map_or(&b"{}"[..], first_object);
+    let mut out = BytesMut::with_capacity(metadata.len() + 96);
+    out.put_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/");
+    out.put_slice(version.as_bytes());
+    out.put_slice(b"\",\"metadata\":");
+    out.put_slice(metadata);
+    out.put_u8(b'}');
+    out.freeze()
+}
+
+/// The response that shows one stored object.
+pub(crate) fn object(call: &Call, code: StatusCode, object: &Object) -> Response<Body> {
+    let bytes = match &call.accepted.shape {
+        As::Object => body(&call.resource, object),
+        As::Metadata(version) => metadata(version, object),
+        As::Table(version) => {
+            let rows = [value(&call.resource, object)];
+            let metadata = json!({"resourceVersion": object.rev.to_string()});
+            to_bytes(&table(call, version, &rows, metadata, true))
+        }
+    };
+    reply(code, call, bytes)
+}
+
+/// The response that shows a value made for this request.
+pub(crate) fn made(call: &Call, code: StatusCode, value: &Value) -> Response<Body> {
+    reply(code, call, to_bytes(value))
+}
+
+/// A Status as a response.
+pub(crate) fn status(status: &Status, accepted: &Accepted, pretty: bool) -> Response<Body> {
+    let code = StatusCode::from_u16(status.code()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let bytes = to_bytes(&status.to_value());
+    let mut response = syntax(code, accepted, pretty, bytes);
+    if let Some(seconds) = status.retry_after_seconds() {
+        response
+            .headers_mut()
+            .insert(http::header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+/// A response with JSON bytes, in the syntax the client accepts.
+pub(crate) fn reply(code: StatusCode, call: &Call, bytes: Bytes) -> Response<Body> {
+    syntax(code, &call.accepted, call.pretty, bytes)
+}
+
+fn syntax(code: StatusCode, accepted: &Accepted, pretty: bool, bytes: Bytes) -> Response<Body> {
+    let bytes = match accepted.media {
+        Media::Yaml => yaml(&bytes),
+        _ if pretty => indented(&bytes),
+        _ => bytes,
+    };
+    with_type(code, accepted.content_type(), body::full(bytes))
+}
+
+/// A response of a given media type.
+pub(crate) fn with_type(code: StatusCode, media: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = code;
+    let media = http::HeaderValue::from_static(media);
+    response.headers_mut().insert(CONTENT_TYPE, media);
+    response
+}
+
+/// Compact JSON in the order people expect.
+pub(crate) fn to_bytes(value: &Value) -> Bytes {
+    serde_json::to_vec(&Ordered(value)).map_or_else(|_| Bytes::new(), Bytes::from)
+}
+
+/// A Table of these objects; `columns` says whether their definitions are sent.
+pub(crate) fn table(
+    call: &Call,
+    version: &str,
+    objects: &[Value],
+    metadata: Value,
+    columns: bool,
+) -> Value {
+    let printer = printers::printer(&call.resource.group, &call.resource.kind);
+    let rows = objects.iter().map(|object| {
+        json!({
+            "cells": printer.cells(object, call.now),
+            "object": {
+                "kind": "PartialObjectMetadata",
+                "apiVersion": format!("meta.k8s.io/{version}"),
+                "metadata": object["metadata"],
+            },
+        })
+    });
+    let rows: Vec<Value> = rows.collect();
+    let definitions: Vec<Value> = if columns {
+        printer.columns().iter().map(|c| c.to_value()).collect()
+    } else {
+        Vec::new()
+    };
+    json!({
+        "kind": "Table",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": metadata,
+        "columnDefinitions": definitions,
+        "rows": rows,
+    })
+}
+
+fn yaml(json: &[u8]) -> Bytes {
+    let value: Value = serde_json::from_slice(json).unwrap_or_default();
+    serde_saphyr::to_string(&Ordered(&value)).map_or_else(|_| Bytes::new(), Bytes::from)
+}
+
+fn indented(json: &[u8]) -> Bytes {
+    let value: Value = serde_json::from_slice(json).unwrap_or_default();
+    let mut bytes = serde_json::to_vec_pretty(&Ordered(&value)).unwrap_or_default();
+    bytes.push(b'\n');
+    bytes.into()
+}
+
+fn prefix(resource: &Resource) -> String {
+    format!(
+        "{{\"apiVersion\":\"{}\",\"kind\":\"{}\",",
+        resource.api_version(),
+        resource.kind
+    )
+}
+
+/// The JSON object at the beginning of `json`, found without parsing.
+fn first_object(json: &[u8]) -> &[u8] {
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for (at, byte) in json.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            _ if in_text => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return &json[..=at];
+                }
+            }
+            _ => {}
+        }
+    }
+    b"{}"
+}
+
+/// Writes `kind`, `apiVersion` and `metadata` before the other members of the outermost object.
+struct Ordered<'a>(&'a Value);
+
+impl Serialize for Ordered<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        const FIRST: [&str; 3] = ["kind", "apiVersion", "metadata"];
+        let Value::Object(members) = self.0 else {
+            return self.0.serialize(serializer);
+        };
+        let mut map = serializer.serialize_map(Some(members.len()))?;
+        for name in FIRST {
+            if let Some(value) = members.get(name) {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        for (name, value) in members.iter().filter(|(n, _)| !FIRST.contains(&n.as_str())) {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+//! The network side: sockets, TLS, client certificates, HTTP/1.1 and HTTP/2, an orderly end.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::conn::auto,
+};
+use rustls::{
+    RootCertStore, ServerConfig,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    server::WebPkiClientVerifier,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    time::timeout,
+};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower::Service as _;
+
+use crate::{access::Identity, pki::Pair, service::Service};
+
+/// Connections at a time; more wait in the kernel's queue.
+const CONNECTIONS_MAX: usize = 4096;
+/// How long a client may take for the TLS handshake or the head of a request.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// Streams of one HTTP/2 connection. client-go opens about a hundred watches on one.
+const STREAMS_MAX: u32 = 1000;
+/// Head of a request in bytes. Go's default is 1 MiB; ours is smaller and still ten times what
+/// clients send.
+const HEAD_BYTES_MAX: usize = 256 << 10;
+/// How long a stopping server waits for requests in flight.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Why the server cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The address is taken, not ours, or needs privileges.
+    #[error("cannot listen on {address}; choose another address or stop what uses it")]
+    Bind {
+        /// Where.
+        address: SocketAddr,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The certificates do not work together.
+    #[error("the TLS certificates cannot be used")]
+    Tls(#[source] rustls::Error),
+    /// A PEM text cannot be read.
+    #[error("the TLS certificates cannot be read")]
+    Pem(#[source] rustls::pki_types::pem::Error),
+    /// The client CA is empty or unusable.
+    #[error("the client CA cannot be used")]
+    ClientCa(#[source] rustls::server::VerifierBuilderError),
+}
+
+/// TLS settings: our certificate, and client certificates signed by `client_ca` if offered.
+///
+/// # Errors
+/// When PEM or keys are unusable.
+pub fn tls(serving: &Pair, client_ca: &str) -> Result<ServerConfig, Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let chain = CertificateDer::pem_slice_iter(serving.certificate.as_bytes());
+    let chain: Vec<_> = chain.collect::<Result<_, _>>().map_err(Error::Pem)?;
+    let key = PrivateKeyDer::from_pem_slice(serving.key.as_bytes()).map_err(Error::Pem)?;
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(client_ca.as_bytes()) {
+        roots
+            .add(certificate.map_err(Error::Pem)?)
+            .map_err(Error::Tls)?;
+    }
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider.clone())
+        .allow_unauthenticated()
+        .build()
+        .map_err(Error::ClientCa)?;
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
+        .map_err(Error::Tls)?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(chain, key)
+        .map_err(Error::Tls)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+/// Opens the socket.
+///
+/// # Errors
+/// When the address cannot be used.
+pub async fn bind(address: SocketAddr) -> Result<TcpListener, Error> {
+    TcpListener::bind(address)
+        .await
+        .map_err(|source| Error::Bind { address, source })
+}
+
+/// Accepts connections until `stop`, then lets requests in flight end.
+pub async fn run(
+    listener: TcpListener,
+    tls: ServerConfig,
+    service: Service,
+    stop: CancellationToken,
+) {
+    let acceptor = TlsAcceptor::from(Arc::new(tls));
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let connections = TaskTracker::new();
+    loop {
+        let Ok(place) = places.clone().acquire_owned().await else {
+            break;
+        };
+        let stream = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // Out of descriptors, or the client was gone already: neither is the end.
+                    tracing::debug!(%error, "Accepting a connection failed");
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                    continue;
+                }
+            },
+            () = stop.cancelled() => break,
+        };
+        let connection = connect(stream, acceptor.clone(), service.clone(), stop.clone());
+        connections.spawn(async move {
+            connection.await;
+            drop(place);
+        });
+    }
+    connections.close();
+    if timeout(DRAIN, connections.wait()).await.is_err() {
+        tracing::debug!(
+            n_connections = connections.len(),
+            "Stopped before all requests ended"
+        );
+    }
+}
+
+async fn connect(
+    stream: TcpStream,
+    acceptor: TlsAcceptor,
+    service: Service,
+    stop: CancellationToken,
+) {
+    // Without it, small writes of watches wait for acknowledgements of earlier ones.
+    let _ = stream.set_nodelay(true);
+    let stream = match timeout(HANDSHAKE, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "TLS handshake failed");
+            return;
+        }
+        Err(_) => return,
+    };
+    let peer = stream.get_ref().1.peer_certificates();
+    let identity = peer
+        .and_then(|chain| chain.first())
+        .and_then(|leaf| identity(leaf));
+    let service =
+        hyper::service::service_fn(move |mut request: http::Request<hyper::body::Incoming>| {
+            if let Some(identity) = &identity {
+                request.extensions_mut().insert(identity.clone());
+            }
+            let mut service = service.clone();
+            service.call(request)
+        });
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HANDSHAKE)
+        .max_buf_size(HEAD_BYTES_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS_MAX)
+        .max_header_list_size(HEAD_BYTES_MAX as u32)
+        .keep_alive_interval(Some(Duration::from_secs(30)))
+        .keep_alive_timeout(Duration::from_secs(15))
+        .adaptive_window(true);
+    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    tokio::select! {
+        result = connection.as_mut() => {
+            if let Err(error) = result {
+                tracing::debug!(%error, "Connection ended");
+            }
+            return;
+        }
+        () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+    }
+    // Watches end on the same signal, so this is short; the caller bounds it.
+    let _ = connection.await;
+}
+
+/// Who a client certificate belongs to: common name is the user, organizations are the groups.
+fn identity(leaf: &CertificateDer<'_>) -> Option<Identity> {
+    let (_, certificate) = x509_parser::parse_x509_certificate(leaf).ok()?;
+    let subject = certificate.subject();
+    let name = subject.iter_common_name().next()?.as_str().ok()?;
+    let groups = subject.iter_organization().filter_map(|o| o.as_str().ok());
+    Some(Identity::user(name, groups.map(str::to_owned)))
+}

@@ -1,0 +1,279 @@
+//! Starting and stopping the server: from a configuration to a running handle.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    access::{Authenticator, Authorizer, Identity},
+    bootstrap,
+    engine::{Engine, Limits},
+    kubeconfig,
+    pki::{self, Pki},
+    serve,
+    service::Service,
+    store::{Fsync, Store, StoreConfig, StoreError},
+};
+
+/// How to run a server.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where data and keys live. `None` keeps everything in memory. Default `None`.
+    pub data_dir: Option<PathBuf>,
+    /// When writes reach the disk. Default: before they are acknowledged.
+    pub fsync: Fsync,
+    /// Where to listen; port 0 lets the system choose. `None` serves only this process. Default
+    /// `127.0.0.1:6443`.
+    pub listen: Option<SocketAddr>,
+    /// Further names and addresses for the serving certificate.
+    pub names: Vec<String>,
+    /// First address of the service range, which is the `kubernetes` service. Default `10.96.0.1`.
+    pub service_address: IpAddr,
+    /// Limits.
+    pub limits: Limits,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            data_dir: None,
+            fsync: Fsync::Batch,
+            listen: Some(SocketAddr::from(([127, 0, 0, 1], 6443))),
+            names: Vec::new(),
+            service_address: IpAddr::from([10, 96, 0, 1]),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The store.
+    #[error("the store does not open")]
+    Store(#[from] StoreError),
+    /// The keys.
+    #[error("the keys are not usable")]
+    Pki(#[from] pki::Error),
+    /// The network.
+    #[error("the server cannot listen")]
+    Serve(#[from] serve::Error),
+    /// The first objects.
+    #[error("the first objects cannot be written: {0}")]
+    Bootstrap(String),
+}
+
+/// The server.
+pub struct ApiServer;
+
+/// A running server. Dropping it stops the server at once; [`Handle::stop`] does it in order.
+pub struct Handle {
+    service: Service,
+    pki: Pki,
+    address: Option<SocketAddr>,
+    stop: CancellationToken,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl ApiServer {
+    /// Opens the store, makes keys, writes the first objects and listens. When this returns, the
+    /// server is ready.
+    ///
+    /// # Errors
+    /// See [`Error`]; nothing keeps running then.
+    pub async fn start(config: Config) -> Result<Handle, Error> {
+        let now = now();
+        let listener = match config.listen {
+            Some(address) => Some(serve::bind(address).await?),
+            None => None,
+        };
+        let address = listener.as_ref().and_then(|l| l.local_addr().ok());
+        let opening = {
+            let config = config.clone();
+            tokio::task::spawn_blocking(move || open_store(&config, now))
+        };
+        let mut addresses = vec![config.service_address];
+        addresses.extend(address.map(|a| a.ip()));
+        let names = pki::serving_names(&addresses, &config.names);
+        let pki_dir = config.data_dir.as_ref().map(|dir| dir.join("pki"));
+        let pki = Pki::open(pki_dir.as_deref(), &names, now)?;
+        let store = match opening.await {
+            Ok(store) => store?,
+            Err(error) => return Err(Error::Bootstrap(error.to_string())),
+        };
+        let (authenticator, authorizer) = access(&store, &pki);
+        let engine = Engine::new(
+            store.clone(),
+            authenticator,
+            authorizer,
+            config.limits.clone(),
+        );
+        let service = Service::new(Arc::new(engine));
+        bootstrap::run(&service, config.service_address, address)
+            .await
+            .map_err(|status| Error::Bootstrap(status.to_string()))?;
+        let stop = service.engine().stop.clone();
+        let mut tasks = vec![tokio::spawn(tick(store, stop.clone()))];
+        if let Some(listener) = listener {
+            let tls = serve::tls(&pki.serving, &pki.ca.certificate)?;
+            tasks.push(tokio::spawn(serve::run(
+                listener,
+                tls,
+                service.clone(),
+                stop.clone(),
+            )));
+        }
+        Ok(Handle {
+            service,
+            pki,
+            address,
+            stop,
+            tasks,
+        })
+    }
+}
+
+impl Handle {
+    /// The server as a `tower` service. Requests need an [`Identity`] in their extensions, or a
+    /// bearer token; see [`Handle::client_service`].
+    pub fn service(&self) -> Service {
+        self.service.clone()
+    }
+
+    /// The server as this identity sees it, for `kube::Client::new`.
+    pub fn client_service(&self, identity: Identity) -> Identified {
+        Identified {
+            service: self.service.clone(),
+            identity,
+        }
+    }
+
+    /// A client in this process with all rights, named `name` in managed fields and audit.
+    pub fn client(&self, name: &str) -> kube::Client {
+        kube::Client::new(self.client_service(Identity::internal(name)), "default")
+    }
+
+    /// Where the server listens.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+
+    /// Keys and certificates.
+    pub fn pki(&self) -> &Pki {
+        &self.pki
+    }
+
+    /// What a kubeconfig says about this server; `None` when it does not listen.
+    pub fn kubeconfig(&self, name: &str) -> Option<kubeconfig::Context> {
+        let address = self.address?;
+        let address = if address.ip().is_unspecified() {
+            SocketAddr::from(([127, 0, 0, 1], address.port()))
+        } else {
+            address
+        };
+        Some(kubeconfig::Context {
+            name: name.to_owned(),
+            server: format!("https://{address}"),
+            ca: self.pki.ca.certificate.clone(),
+            client: self.pki.admin.clone(),
+        })
+    }
+
+    /// Ends watches, lets requests in flight finish, and closes the store.
+    pub async fn stop(mut self) {
+        self.stop.cancel();
+        for task in self.tasks.drain(..) {
+            // A panic there was reported when it happened.
+            let _ = task.await;
+        }
+        self.service.engine().store.close().await;
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// The service with an identity for every request.
+#[derive(Clone)]
+pub struct Identified {
+    service: Service,
+    identity: Identity,
+}
+
+impl<B> tower::Service<http::Request<B>> for Identified
+where
+    B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+    B::Error: std::fmt::Display,
+{
+    type Response = http::Response<crate::body::Body>;
+    type Error = std::convert::Infallible;
+    type Future = crate::service::Responding;
+
+    fn poll_ready(
+        &mut self,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Result<(), Self::Error>> {
+        tower::Service::<http::Request<B>>::poll_ready(&mut self.service, cx)
+    }
+
+    fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
+        request.extensions_mut().insert(self.identity.clone());
+        self.service.call(request)
+    }
+}
+
+fn open_store(config: &Config, now: Timestamp) -> Result<Store, StoreError> {
+    let path = match &config.data_dir {
+        Some(dir) => {
+            let path = dir.join("state.redb");
+            if let Err(source) = std::fs::create_dir_all(dir) {
+                return Err(StoreError::Io { path, source });
+            }
+            Some(path)
+        }
+        None => None,
+    };
+    let mut store = StoreConfig::new(path);
+    store.fsync = config.fsync;
+    Store::open(store, now)
+}
+
+fn access(_: &Store, _: &Pki) -> (Arc<dyn Authenticator>, Arc<dyn Authorizer>) {
+    (
+        Arc::new(crate::access::NoTokens),
+        Arc::new(crate::access::MastersOnly),
+    )
+}
+
+/// Tells the store the time: events expire, history is trimmed.
+async fn tick(store: Store, stop: CancellationToken) {
+    const EVERY: Duration = Duration::from_secs(1);
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(EVERY) => {}
+            () = stop.cancelled() => return,
+        }
+        if let Err(error) = store.tick(now()).await {
+            tracing::debug!(%error, "The store takes no more writes");
+            return;
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the shell that starts the server reads the clock"
+)]
+fn now() -> Timestamp {
+    Timestamp::now()
+}

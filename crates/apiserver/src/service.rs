@@ -1,0 +1,412 @@
+//! The server as one `tower` service: what happens to every request before and after its handler.
+//!
+//! Order, as upstream: request line, identity, impersonation, places in flight, permission, body,
+//! handler under a deadline; panics become 500 and stay in their request. The same service answers
+//! network connections and, with an [`Identity`] in the request's extensions, clients in the
+//! process.
+//!
+//! Source: Kubernetes v1.35, apiserver `pkg/server/config.go`, `DefaultBuildHandlerChain`.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::{Bytes, BytesMut};
+use flotilla_machinery::status::{Attempt, Status};
+use futures::FutureExt;
+use http::{HeaderName, HeaderValue, Method, Request, Response, header};
+use http_body_util::BodyExt;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+
+use crate::{
+    access::{Attributes, Authorizer, Decision, Identity, ResourceAttributes},
+    body::Body,
+    call::{Call, Parts, header as text},
+    decode::BODY_BYTES_MAX,
+    engine::Engine,
+    handlers::{create, delete, modify, patch, read, subresource, watch},
+    impersonate,
+    metrics::RequestLabels,
+    negotiate::{Accepted, accept},
+    paths,
+    registry::Verb,
+    render,
+    request::{self, RequestInfo},
+};
+
+/// The server. Clones share everything.
+#[derive(Clone)]
+pub struct Service {
+    engine: Arc<Engine>,
+}
+
+/// The future of one response.
+pub type Responding = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+/// Longest `Warning` headers together, in bytes; beyond that each is cut.
+const WARNINGS_BYTES_MAX: usize = 4 << 10;
+/// Where each warning is cut then, in characters.
+const WARNING_CHARS_MAX: usize = 256;
+
+impl Service {
+    /// A service over this engine.
+    pub fn new(engine: Arc<Engine>) -> Self {
+        Self { engine }
+    }
+
+    /// What the requests share.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+}
+
+impl<B> tower::Service<Request<B>> for Service
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: std::fmt::Display,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Responding;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Responding {
+        let engine = self.engine.clone();
+        let (parts, body) = request.into_parts();
+        Box::pin(async move {
+            let audit_id = uuid::Uuid::new_v4().to_string();
+            let mut response = respond(engine, parts, body).await;
+            let headers = response.headers_mut();
+            headers.insert(
+                AUDIT_ID,
+                HeaderValue::from_str(&audit_id).expect("a uuid is ASCII"),
+            );
+            let uncached = HeaderValue::from_static("no-cache, private");
+            headers.entry(header::CACHE_CONTROL).or_insert(uncached);
+            Ok(response)
+        })
+    }
+}
+
+const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
+
+/// A finished response together with what it was about, for the metrics.
+async fn respond<B>(engine: Arc<Engine>, parts: http::request::Parts, body: B) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: std::fmt::Display,
+{
+    #[expect(clippy::disallowed_methods, reason = "durations for the metrics")]
+    let start = std::time::Instant::now();
+    let accepted = accept(text(&parts.headers, "accept")).unwrap_or_default();
+    let info = request::parse(&parts.method, parts.uri.path(), parts.uri.query());
+    let (info, result) = match info {
+        Err(error) => (
+            RequestInfo::default(),
+            Err(Status::bad_request(error.to_string())),
+        ),
+        Ok(info) => {
+            let handled = handle(engine.clone(), info.clone(), parts, body);
+            let result = AssertUnwindSafe(handled).catch_unwind().await;
+            (info, result.unwrap_or_else(|_| Err(panicked(&engine))))
+        }
+    };
+    let response = result.unwrap_or_else(|s| {
+        render::status(
+            &s,
+            &Accepted {
+                media: accepted.media,
+                ..Accepted::default()
+            },
+            false,
+        )
+    });
+    engine
+        .metrics
+        .observe(labels(&info, response.status().as_u16()), start.elapsed());
+    response
+}
+
+async fn handle<B>(
+    engine: Arc<Engine>,
+    info: RequestInfo,
+    parts: http::request::Parts,
+    body: B,
+) -> Result<Response<Body>, Status>
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: std::fmt::Display,
+{
+    let user = identify(&engine, &parts, &info)?;
+    let user = impersonate::effective(&engine, user, &parts.headers)?;
+    let permit = enter(&engine, &info)?;
+    permit_or_refuse(engine.authorizer.as_ref(), &user, &info)?;
+    if !info.is_resource {
+        return paths::serve(&engine, &info, &parts);
+    }
+    let deadline = engine.limits.deadline;
+    let body = read_body(
+        body,
+        parts.method != Method::GET && parts.method != Method::HEAD,
+    );
+    let body = timeout(deadline, body).await.map_err(|_| too_slow())??;
+    let query = parts.uri.query().unwrap_or("").to_owned();
+    let call = Call::new(
+        engine,
+        Parts {
+            info,
+            query,
+            headers: parts.headers,
+            user,
+            body,
+        },
+    )?;
+    if let Some(text) = &call.resource.deprecation {
+        call.warn(text.to_string());
+    }
+    if call.info.verb == "watch" {
+        check_verb(&call)?;
+        return watch::watch(call, permit);
+    }
+    let result = timeout(deadline, dispatch(&call))
+        .await
+        .unwrap_or_else(|_| Err(too_slow()));
+    drop(permit);
+    // Warnings travel with refusals too.
+    let mut response = result.unwrap_or_else(|s| render::status(&s, &call.accepted, call.pretty));
+    add_warnings(&mut response, call.take_warnings());
+    Ok(response)
+}
+
+async fn dispatch(call: &Call) -> Result<Response<Body>, Status> {
+    check_verb(call)?;
+    match (call.info.subresource.as_str(), call.info.verb) {
+        ("scale", "get") => subresource::get_scale(call),
+        ("scale", "update" | "patch") => Box::pin(subresource::write_scale(call)).await,
+        ("binding", "create") => Box::pin(subresource::bind(call)).await,
+        ("eviction", "create") => Box::pin(subresource::eviction(call)).await,
+        ("exec" | "attach" | "portforward" | "log" | "proxy", _) => {
+            Err(Status::unavailable(format!(
+                "{}/{} needs a node agent, and none is connected",
+                call.resource.plural, call.info.subresource
+            )))
+        }
+        (_, "get") => read::get(call),
+        ("", "list") => read::list(call),
+        ("", "create") => Box::pin(create::create(call)).await,
+        (_, "update") => Box::pin(modify::update(call)).await,
+        (_, "patch") => Box::pin(patch::patch(call)).await,
+        ("", "delete") => Box::pin(delete::delete(call)).await,
+        ("", "deletecollection") => Box::pin(delete::delete_collection(call)).await,
+        _ => Err(Status::method_not_allowed(
+            &call.group_resource(),
+            call.info.verb,
+        )),
+    }
+}
+
+fn check_verb(call: &Call) -> Result<(), Status> {
+    let verb = match call.info.verb {
+        "deletecollection" => Some(Verb::DeleteCollection),
+        word => Verb::parse(word),
+    };
+    let verbs = match call.resource.subresource(&call.info.subresource) {
+        Some(sub) => sub.verbs,
+        None => call.resource.verbs,
+    };
+    if call.resource.namespaced && call.info.namespace.is_empty() {
+        let needs_namespace = call.info.named || call.info.verb == "create";
+        if needs_namespace {
+            return Err(Status::unknown_resource());
+        }
+    }
+    match verb {
+        Some(verb) if verbs.contains(verb) => Ok(()),
+        _ => Err(Status::method_not_allowed(
+            &call.group_resource(),
+            call.info.verb,
+        )),
+    }
+}
+
+/// Who asks: the identity the connection or process vouches for, or the bearer token's.
+fn identify(
+    engine: &Engine,
+    parts: &http::request::Parts,
+    info: &RequestInfo,
+) -> Result<Identity, Status> {
+    if let Some(identity) = parts.extensions.get::<Identity>() {
+        return Ok(identity.clone());
+    }
+    let bearer = text(&parts.headers, "authorization").and_then(|value| {
+        let (scheme, token) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    });
+    match bearer.filter(|token| !token.is_empty()) {
+        Some(token) => match engine.authenticator.token(token, &[], engine.now()) {
+            Ok(Some(identity)) => Ok(identity),
+            Ok(None) | Err(_) => Err(Status::unauthorized()),
+        },
+        None if paths::is_public(&info.path) => Ok(Identity::anonymous()),
+        None => Err(Status::unauthorized()),
+    }
+}
+
+fn permit_or_refuse(
+    authorizer: &dyn Authorizer,
+    user: &Identity,
+    info: &RequestInfo,
+) -> Result<(), Status> {
+    if !info.is_resource && paths::is_public(&info.path) {
+        return Ok(());
+    }
+    let attributes = attributes(info);
+    let Decision::NoOpinion(why) = authorizer.authorize(user, &attributes) else {
+        return Ok(());
+    };
+    Err(Status::denied(
+        &Attempt {
+            user: &user.name,
+            verb: info.verb,
+            group: &info.group,
+            resource: &info.resource,
+            subresource: &info.subresource,
+            name: &info.name,
+            namespace: &info.namespace,
+            path: &info.path,
+        },
+        &why,
+    ))
+}
+
+fn attributes(info: &RequestInfo) -> Attributes {
+    if !info.is_resource {
+        return Attributes::Path {
+            path: info.path.clone(),
+            verb: info.verb.to_owned(),
+        };
+    }
+    Attributes::Resource(ResourceAttributes {
+        verb: info.verb.to_owned(),
+        group: info.group.clone(),
+        version: info.version.clone(),
+        resource: info.resource.clone(),
+        subresource: info.subresource.clone(),
+        namespace: info.namespace.clone(),
+        name: info.name.clone(),
+    })
+}
+
+/// A place in flight; long-running requests have their own, health checks always get through.
+fn enter(engine: &Engine, info: &RequestInfo) -> Result<OwnedSemaphorePermit, Status> {
+    let gates = &engine.gates;
+    let gate = match () {
+        () if info.is_resource && info.is_long_running() => &gates.watches,
+        () if info.is_read_only() => &gates.reads,
+        () => &gates.writes,
+    };
+    if !info.is_resource && paths::is_public(&info.path) {
+        // Not counted, but the caller wants something to hold.
+        return Ok(unlimited());
+    }
+    gate.clone()
+        .try_acquire_owned()
+        .map_err(|_| Status::too_many_requests("Too many requests, please try again later.", 1))
+}
+
+fn unlimited() -> OwnedSemaphorePermit {
+    let gate = Arc::new(Semaphore::new(1));
+    gate.try_acquire_owned().expect("the only place is free")
+}
+
+async fn read_body<B>(body: B, wanted: bool) -> Result<Bytes, Status>
+where
+    B: http_body::Body<Data = Bytes> + Send,
+    B::Error: std::fmt::Display,
+{
+    if !wanted {
+        return Ok(Bytes::new());
+    }
+    let too_large = || Status::too_large(format!("limit is {BODY_BYTES_MAX}"));
+    if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
+        return Err(too_large());
+    }
+    let mut body = std::pin::pin!(body);
+    let mut out = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame =
+            frame.map_err(|e| Status::bad_request(format!("reading the request body: {e}")))?;
+        if let Ok(data) = frame.into_data() {
+            if out.len() + data.len() > BODY_BYTES_MAX {
+                return Err(too_large());
+            }
+            out.extend_from_slice(&data);
+        }
+    }
+    Ok(out.freeze())
+}
+
+fn too_slow() -> Status {
+    Status::timeout("request did not complete within the allotted timeout", 0)
+}
+
+fn panicked(engine: &Engine) -> Status {
+    engine.metrics.panics.inc();
+    tracing::error!("A request panicked");
+    Status::internal("this request caused the server to panic; the log has the details")
+}
+
+/// `Warning: 299 - "text"` for each; when all together are too long, each is cut.
+fn add_warnings(response: &mut Response<Body>, warnings: Vec<String>) {
+    let total: usize = warnings.iter().map(String::len).sum();
+    for mut text in warnings {
+        if total > WARNINGS_BYTES_MAX {
+            text = text.chars().take(WARNING_CHARS_MAX).collect();
+        }
+        let text: String = text.chars().filter(|c| !c.is_control()).collect();
+        let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
+        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
+            response.headers_mut().append(header::WARNING, value);
+        }
+    }
+}
+
+fn labels(info: &RequestInfo, code: u16) -> RequestLabels {
+    let scope = match () {
+        () if !info.is_resource => "",
+        () if info.named => "resource",
+        () if !info.namespace.is_empty() => "namespace",
+        () => "cluster",
+    };
+    // Only names that are served become labels; a scan for paths must not grow the metrics.
+    let known = code != 404;
+    let keep = |text: &str| {
+        if known {
+            text.to_owned()
+        } else {
+            String::new()
+        }
+    };
+    RequestLabels {
+        verb: info.verb.to_uppercase(),
+        group: keep(&info.group),
+        version: keep(&info.version),
+        resource: keep(&info.resource),
+        subresource: keep(&info.subresource),
+        scope: scope.to_owned(),
+        component: "apiserver".to_owned(),
+        code,
+        dry_run: String::new(),
+    }
+}

@@ -1,0 +1,287 @@
+//! What every write has in common: the fixed order of hooks, the draft for the store, and the
+//! translation of commit errors.
+
+use flotilla_machinery::{
+    names,
+    status::{FieldError, Status},
+};
+use serde_json::Value;
+
+use crate::{
+    call::Call,
+    deletion, managed, meta,
+    registry::{Context, Conversion, Resource, value_at},
+    store::{CommitError, Draft, DraftError, ObjectKey, State},
+};
+
+/// Readies a decoded object for creation: stamps, defaults, allocation, ownership, validation.
+///
+/// # Errors
+/// 422 for invalid objects, whatever allocation refuses.
+pub(crate) fn prepare_create(
+    call: &Call,
+    cx: &Context<'_>,
+    object: &mut Value,
+    owner: Owner<'_>,
+) -> Result<(), Status> {
+    let strategy = &cx.resource.strategy;
+    if let Some(warning) = meta::dedupe_owners(object) {
+        call.warn(warning);
+    }
+    meta::stamp_new(object, &uuid::Uuid::new_v4().to_string(), cx.now);
+    strategy.prepare_create(cx, object);
+    strategy.fill_defaults(object);
+    if let Owner::Update(manager) = owner {
+        managed::track(cx, object, None, manager)?;
+    }
+    strategy.allocate(cx, object, None)?;
+    let mut errors = meta::validate(object, strategy.as_ref());
+    errors.extend(strategy.validate_create(cx, object));
+    refuse(call, object, errors)?;
+    for text in strategy.warnings(cx, object, None) {
+        call.warn(text);
+    }
+    Ok(())
+}
+
+/// Readies a changed object for its update.
+///
+/// # Errors
+/// 409 when the client's resourceVersion or uid is not the live one, 422 for invalid objects.
+pub(crate) fn prepare_update(
+    call: &Call,
+    cx: &Context<'_>,
+    new: &mut Value,
+    old: &Value,
+    owner: Owner<'_>,
+) -> Result<(), Status> {
+    let strategy = &cx.resource.strategy;
+    check_version(call, new, old)?;
+    if let Some(warning) = meta::dedupe_owners(new) {
+        call.warn(warning);
+    }
+    meta::restore_server_owned(new, old);
+    strategy.prepare_update(cx, new, old);
+    strategy.fill_defaults(new);
+    if let Owner::Update(manager) = owner {
+        managed::track(cx, new, Some(old), manager)?;
+    }
+    strategy.allocate(cx, new, Some(old))?;
+    let mut errors = meta::validate(new, strategy.as_ref());
+    errors.extend(meta::validate_change(new, old));
+    errors.extend(strategy.validate_update(cx, new, old));
+    refuse(call, new, errors)?;
+    for text in strategy.warnings(cx, new, Some(old)) {
+        call.warn(text);
+    }
+    Ok(())
+}
+
+/// Who owns what an update changes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Owner<'a> {
+    /// This manager, with operation Update.
+    Update(&'a str),
+    /// Apply has written it down already.
+    Settled,
+}
+
+/// Gives a new object its name, generating one from `generateName`.
+///
+/// # Errors
+/// 422 when there is neither.
+pub(crate) fn name_new(call: &Call, object: &mut Value, entropy: u64) -> Result<(), Status> {
+    if !meta::text(object, "name").is_empty() {
+        return Ok(());
+    }
+    let base = meta::text(object, "generateName");
+    if base.is_empty() {
+        let why = "name or generateName is required";
+        let errors = vec![FieldError::required("metadata.name", why)];
+        return Err(Status::invalid(&call.group_kind(), "", errors));
+    }
+    let [a, b, c, d, e, ..] = entropy.to_le_bytes();
+    let name = names::generate(base, [a, b, c, d, e]);
+    meta::fields_mut(object).insert("name".to_owned(), name.into());
+    Ok(())
+}
+
+/// Makes sure that new content may go to a namespace.
+///
+/// # Errors
+/// 404 when there is no such namespace, 403 when it is going away.
+pub(crate) fn check_namespace(call: &Call, state: &State, name: &str) -> Result<(), Status> {
+    if !call.resource.namespaced {
+        return Ok(());
+    }
+    let namespace = call.info.namespace.as_str();
+    let namespaces = crate::store::ResourceKey::new("", "namespaces");
+    match state.get(&namespaces, &ObjectKey::new("", namespace)) {
+        None => {
+            let resource = flotilla_machinery::group::GroupResource::new("", "namespaces");
+            Err(Status::not_found(&resource, namespace))
+        }
+        Some(object) if object.meta.deleting => Err(Status::namespace_terminating(
+            &call.group_resource(),
+            name,
+            namespace,
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
+/// The draft of an object, in the storage version and with its selectable fields.
+///
+/// # Errors
+/// 413 when it is larger than the store takes, even without managed fields.
+pub(crate) fn draft(call: &Call, object: &Value) -> Result<Draft, Status> {
+    let max = call.engine.limits.object_bytes_max;
+    let draft = render(call, object)?;
+    if draft.len() <= max {
+        return Ok(draft);
+    }
+    let mut slim = object.clone();
+    meta::fields_mut(&mut slim).remove("managedFields");
+    let draft = render(call, &slim)?;
+    if draft.len() <= max {
+        return Ok(draft);
+    }
+    Err(Status::too_large(format!(
+        "limit is {max} bytes, the object has {}",
+        draft.len()
+    )))
+}
+
+fn render(call: &Call, object: &Value) -> Result<Draft, Status> {
+    let resource = &call.resource;
+    let result = if resource.conversion == Conversion::None {
+        Draft::new(object, selectable(call, object))
+    } else {
+        let mut stored = object.clone();
+        stored["apiVersion"] = (*resource.storage_api_version).into();
+        if resource.conversion == Conversion::Rewrite {
+            resource.strategy.write_stored(&mut stored);
+        }
+        Draft::new(&stored, selectable(call, &stored))
+    };
+    result.map_err(|e| match e {
+        DraftError::TooLarge(_) => Status::too_large(e),
+        DraftError::Missing(_) | DraftError::Json(_) => Status::internal(e),
+    })
+}
+
+/// Values of the selectable fields under the labels of every version that shares the storage.
+fn selectable(call: &Call, stored: &Value) -> Vec<(String, String)> {
+    let sharing = call
+        .registry
+        .rows()
+        .iter()
+        .filter(|r| r.storage == call.resource.storage);
+    let mut out = Vec::new();
+    for row in sharing {
+        let fields = row.strategy.selectable_fields();
+        if fields.is_empty() {
+            continue;
+        }
+        let converted = in_version(row, stored);
+        let object = converted.as_ref().unwrap_or(stored);
+        let values = fields.iter().map(|f| {
+            (
+                f.label.to_string(),
+                row.strategy.selectable_value(object, f),
+            )
+        });
+        out.extend(values);
+    }
+    out
+}
+
+fn in_version(row: &Resource, stored: &Value) -> Option<Value> {
+    if row.conversion != Conversion::Rewrite {
+        return None;
+    }
+    let mut object = stored.clone();
+    object["apiVersion"] = row.api_version().into();
+    row.strategy.read_stored(&mut object);
+    Some(object)
+}
+
+/// Whether an update would store what is stored already; times in managed fields do not count.
+pub(crate) fn is_noop(new: &Value, old: &Value) -> bool {
+    let mut members: Vec<&String> = new
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(k, _)| k)
+        .collect();
+    members.extend(old.as_object().into_iter().flatten().map(|(k, _)| k));
+    members.iter().all(|name| match name.as_str() {
+        "metadata" => same_metadata(&new["metadata"], &old["metadata"]),
+        name => new.get(name) == old.get(name),
+    })
+}
+
+fn same_metadata(new: &Value, old: &Value) -> bool {
+    let mut members: Vec<&String> = new
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(k, _)| k)
+        .collect();
+    members.extend(old.as_object().into_iter().flatten().map(|(k, _)| k));
+    members.iter().all(|name| match name.as_str() {
+        "resourceVersion" => true,
+        "managedFields" => managed::same(&new["managedFields"], &old["managedFields"]),
+        name => new.get(name) == old.get(name),
+    })
+}
+
+/// Whether an updated object has nothing left to wait for, so that it goes instead.
+pub(crate) fn is_over(cx: &Context<'_>, new: &Value, old: &Value) -> bool {
+    meta::is_deleting(old) && deletion::is_over(cx, new)
+}
+
+/// A commit error as the client reads it.
+pub(crate) fn commit_error(call: &Call, name: &str, error: CommitError) -> Status {
+    let resource = call.group_resource();
+    match error {
+        CommitError::Exists(_) => Status::already_exists(&resource, name),
+        CommitError::Missing(_) => Status::not_found(&resource, name),
+        CommitError::Conflict(_) => Status::modified(&resource, name),
+        CommitError::TooLarge { .. } => Status::too_large(error),
+        CommitError::ReadOnly(_) | CommitError::Closed => Status::unavailable(error.to_string()),
+    }
+}
+
+fn check_version(call: &Call, new: &Value, old: &Value) -> Result<(), Status> {
+    let name = meta::text(old, "name");
+    let (asked, live) = (
+        meta::text(new, "resourceVersion"),
+        meta::text(old, "resourceVersion"),
+    );
+    if asked.is_empty() && !call.resource.strategy.allows_unconditional_update() {
+        let why = "must be specified for an update";
+        let errors = vec![FieldError::invalid("metadata.resourceVersion", 0, why)];
+        return Err(Status::invalid(&call.group_kind(), name, errors));
+    }
+    if !asked.is_empty() && asked != live {
+        return Err(Status::modified(&call.group_resource(), name));
+    }
+    let (asked, live) = (meta::text(new, "uid"), meta::text(old, "uid"));
+    if asked.is_empty() || asked == live {
+        return Ok(());
+    }
+    let why =
+        format!("Precondition failed: UID in precondition: {asked}, UID in object meta: {live}");
+    Err(Status::conflict(&call.group_resource(), name, why))
+}
+
+fn refuse(call: &Call, object: &Value, errors: Vec<FieldError>) -> Result<(), Status> {
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let name = value_at(object, "metadata.name")
+        .and_then(Value::as_str)
+        .unwrap_or("");
+    Err(Status::invalid(&call.group_kind(), name, errors))
+}
