@@ -15,7 +15,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, UdpSocket};
+use tokio::net::{TcpSocket, UdpSocket};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::message::{
@@ -40,6 +40,8 @@ pub struct Config {
     pub recursion_desired: bool,
     /// UDP size announced by EDNS; `None` sends no OPT record. Default 1232.
     pub udp_octets: Option<u16>,
+    /// Address to ask from, for hosts with several; used for servers of its own family. Default: the kernel chooses.
+    pub source: Option<IpAddr>,
 }
 
 impl Default for Config {
@@ -49,7 +51,22 @@ impl Default for Config {
             deadline: Duration::from_secs(2),
             recursion_desired: false,
             udp_octets: Some(UDP_OCTETS_MAX as u16),
+            source: None,
         }
+    }
+}
+
+impl Config {
+    /// Where a socket for `server` is bound: the configured source, or any address of the server's family.
+    fn source_for(&self, server: SocketAddr) -> SocketAddr {
+        let any = match server {
+            SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        let source = self
+            .source
+            .filter(|source| source.is_ipv4() == server.is_ipv4());
+        SocketAddr::new(source.unwrap_or(any), 0)
     }
 }
 
@@ -246,9 +263,10 @@ pub async fn exchange(
     let flags = if cfg.recursion_desired { FLAG_RD } else { 0 };
     let query = message::encode_query(id, flags, question, cfg.udp_octets);
     let work = async {
-        let reply = over_udp(&query, question, server).await?;
+        let source = cfg.source_for(server);
+        let reply = over_udp(&query, question, server, source).await?;
         if reply.has(FLAG_TC) {
-            over_tcp(&query, question, server).await
+            over_tcp(&query, question, server, source).await
         } else {
             Ok(reply)
         }
@@ -270,12 +288,13 @@ pub enum Failure {
     Error(#[from] Error),
 }
 
-async fn over_udp(query: &[u8], question: &Question, server: SocketAddr) -> Result<Message, Error> {
-    let any = match server {
-        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-    };
-    let socket = UdpSocket::bind((any, 0))
+async fn over_udp(
+    query: &[u8],
+    question: &Question,
+    server: SocketAddr,
+    source: SocketAddr,
+) -> Result<Message, Error> {
+    let socket = UdpSocket::bind(source)
         .await
         .map_err(io_error("opening a socket"))?;
     socket
@@ -298,15 +317,29 @@ async fn over_udp(query: &[u8], question: &Question, server: SocketAddr) -> Resu
             Ok(_) => {}
             Err(error) if looks_truncated(&buffer[..octets]) => {
                 tracing::trace!(%server, %error, "Truncated reply is cut inside a record");
-                return over_tcp(query, question, server).await;
+                return over_tcp(query, question, server, source).await;
             }
             Err(error) => return Err(Error::Malformed(error)),
         }
     }
 }
 
-async fn over_tcp(query: &[u8], question: &Question, server: SocketAddr) -> Result<Message, Error> {
-    let mut stream = TcpStream::connect(server)
+async fn over_tcp(
+    query: &[u8],
+    question: &Question,
+    server: SocketAddr,
+    source: SocketAddr,
+) -> Result<Message, Error> {
+    let socket = match server {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    };
+    let socket = socket.map_err(io_error("opening a socket over TCP"))?;
+    if !source.ip().is_unspecified() {
+        socket.bind(source).map_err(io_error("binding over TCP"))?;
+    }
+    let mut stream = socket
+        .connect(server)
         .await
         .map_err(io_error("connecting over TCP"))?;
     let framed = [&(query.len() as u16).to_be_bytes(), query].concat();

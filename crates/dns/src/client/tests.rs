@@ -212,3 +212,31 @@ fn alias_loops_end() {
     ];
     assert_eq!(follow(&answers, &question("a.example.com")), []);
 }
+
+#[test]
+fn questions_leave_from_the_configured_source_of_the_servers_family() {
+    let source = "127.1.2.1".parse().unwrap();
+    let cfg = Config {
+        source: Some(source),
+        ..Config::default()
+    };
+    for (server, expected) in [("127.1.3.1:53", "127.1.2.1:0"), ("[::1]:53", "[::]:0")] {
+        assert_eq!(
+            cfg.source_for(server.parse().unwrap()).to_string(),
+            expected
+        );
+    }
+    run(async move {
+        let server = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let address = server.local_addr().unwrap();
+        let asked = question("a.example.com");
+        let mut buffer = [0; 512];
+        let servers = [address];
+        tokio::select! {
+            _ = ask(&asked, &servers, &cfg) => panic!("nobody answers"),
+            received = server.recv_from(&mut buffer) => {
+                assert_eq!(received.unwrap().1.ip(), source);
+            }
+        }
+    });
+}
