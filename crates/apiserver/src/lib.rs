@@ -1,6 +1,7 @@
 //! The embedded Kubernetes-compatible API server
 
 pub mod access;
+pub mod auth;
 pub mod body;
 mod bootstrap;
 mod call;
