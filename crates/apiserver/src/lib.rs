@@ -5,6 +5,7 @@ pub mod auth;
 pub mod body;
 mod bootstrap;
 mod call;
+pub mod crd;
 pub mod decode;
 pub mod deletion;
 pub mod discovery;

@@ -1,0 +1,24 @@
+//! Custom resources: from a CustomResourceDefinition to a served, validated resource.
+//!
+//! Read in this order: [`structural`] is the compiled schema; [`prune`], [`default`], [`validate`],
+//! [`lists`] and [`meta`] are what it does to a value, each a pure function; [`shape`] is the same
+//! schema for patches and server-side apply.
+
+pub mod structural;
+
+pub mod cel;
+pub mod default;
+pub mod fieldpath;
+pub mod formats;
+pub mod lists;
+pub mod meta;
+pub mod path;
+pub mod prune;
+pub mod regexp;
+pub mod shape;
+pub mod validate;
+
+/// `text` between double quotes, escaped.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

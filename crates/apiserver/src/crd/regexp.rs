@@ -1,0 +1,192 @@
+//! Go's regular expressions, run by the `regex` crate.
+//!
+//! CRD authors write RE2 as Go understands it. The `regex` crate descends from the same design and
+//! never backtracks either, so a hostile pattern costs linear time; but it differs in a few places
+//! of the syntax, which [`translate`] evens out: `\d`, `\w`, `\s` and `\b` are ASCII, `\Q…\E`
+//! quotes, a `[` inside a class is itself, set operations (`&&`, `--`, `~~`) do not exist, and a
+//! brace that is not a repetition is itself.
+//!
+//! Source: Go 1.25 `regexp/syntax`.
+
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use regex::{Regex, RegexBuilder};
+
+/// Most memory one compiled pattern may use, in bytes; a larger one does not compile.
+const COMPILED_BYTES_MAX: usize = 1 << 20;
+
+/// Memory of one pattern's lazy automaton, in bytes.
+const CACHE_BYTES_MAX: usize = 256 << 10;
+
+/// A pattern that is compiled when it is first matched.
+#[derive(Debug)]
+pub struct Pattern {
+    source: Box<str>,
+    compiled: OnceLock<Result<Regex, String>>,
+}
+
+impl Pattern {
+    /// A pattern that is not compiled yet.
+    pub fn new(source: &str) -> Self {
+        Self {
+            source: source.into(),
+            compiled: OnceLock::new(),
+        }
+    }
+
+    /// The text as the author wrote it.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Whether any part of `text` matches.
+    ///
+    /// # Errors
+    /// Why the pattern does not compile.
+    pub fn is_match(&self, text: &str) -> Result<bool, &str> {
+        match self.compiled.get_or_init(|| compile(&self.source)) {
+            Ok(regex) => Ok(regex.is_match(text)),
+            Err(why) => Err(why),
+        }
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.source == other.source
+    }
+}
+
+/// Compiles a Go pattern.
+///
+/// # Errors
+/// What is wrong with it, in the words of the `regex` crate's last line.
+pub fn compile(pattern: &str) -> Result<Regex, String> {
+    RegexBuilder::new(&translate(pattern))
+        .size_limit(COMPILED_BYTES_MAX)
+        .dfa_size_limit(CACHE_BYTES_MAX)
+        .build()
+        .map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => {
+                format!("error parsing regexp: expression too large: `{pattern}`")
+            }
+            other => {
+                let text = other.to_string();
+                let last = text.lines().last().unwrap_or_default();
+                let why = last.strip_prefix("error: ").unwrap_or(last);
+                format!("error parsing regexp: {why}: `{pattern}`")
+            }
+        })
+}
+
+/// Rewrites Go's syntax into that of the `regex` crate.
+pub fn translate(pattern: &str) -> String {
+    let mut out = String::with_capacity(pattern.len() + 8);
+    let mut rest = pattern;
+    let mut in_class = false;
+    let mut class_start = false;
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        let at_class_start = std::mem::take(&mut class_start);
+        match c {
+            '\\' => {
+                rest = escape(&mut out, after, in_class);
+                continue;
+            }
+            '[' if !in_class => {
+                in_class = true;
+                class_start = true;
+                out.push('[');
+                if let Some(negated) = after.strip_prefix('^') {
+                    out.push('^');
+                    rest = negated;
+                    continue;
+                }
+            }
+            ']' if in_class && at_class_start => out.push_str(r"\]"),
+            ']' if in_class => {
+                in_class = false;
+                out.push(']');
+            }
+            '[' if after.starts_with(':') && after[1..].contains(":]") => out.push('['),
+            '[' => out.push_str(r"\["),
+            ':' if in_class && out.ends_with('[') && !out.ends_with(r"\[") => {
+                let end = after.find(":]").map_or(after.len(), |at| at + 2);
+                out.push(':');
+                out.push_str(&after[..end]);
+                rest = &after[end..];
+                continue;
+            }
+            '&' | '~' if in_class => {
+                out.push('\\');
+                out.push(c);
+            }
+            '-' if in_class && after.starts_with('-') => out.push_str(r"\-"),
+            '{' if !in_class && !is_repetition(after) => out.push_str(r"\{"),
+            '}' if !in_class => out.push('}'),
+            _ => out.push(c),
+        }
+        rest = after;
+    }
+    out
+}
+
+/// Writes the escape that begins with the backslash before `rest`; returns what follows it.
+fn escape<'a>(out: &mut String, rest: &'a str, in_class: bool) -> &'a str {
+    let Some(c) = rest.chars().next() else {
+        out.push('\\');
+        return rest;
+    };
+    let after = &rest[c.len_utf8()..];
+    match c {
+        'd' => out.push_str("[0-9]"),
+        'D' => out.push_str("[^0-9]"),
+        'w' => out.push_str("[0-9A-Za-z_]"),
+        'W' => out.push_str("[^0-9A-Za-z_]"),
+        's' => out.push_str(r"[\t\n\f\r ]"),
+        'S' => out.push_str(r"[^\t\n\f\r ]"),
+        'b' if !in_class => out.push_str(r"(?-u:\b)"),
+        'B' if !in_class => out.push_str(r"(?-u:\B)"),
+        '<' | '>' => out.push(c),
+        'Q' if !in_class => {
+            let end = after.find(r"\E").unwrap_or(after.len());
+            out.push_str(&regex::escape(&after[..end]));
+            return after[end..].strip_prefix(r"\E").unwrap_or("");
+        }
+        '0'..='7' if c == '0' || after.starts_with(|d: char| d.is_digit(8)) => {
+            let digits = rest.len() - rest.trim_start_matches(|d: char| d.is_digit(8)).len();
+            let digits = digits.min(3);
+            let code = u32::from_str_radix(&rest[..digits], 8).unwrap_or(0);
+            // Writing to a String cannot fail.
+            let _ = write!(out, r"\x{{{code:x}}}");
+            return &rest[digits..];
+        }
+        // The repetition's brace is part of the name, not to be escaped.
+        'p' | 'P' | 'x' if after.starts_with('{') => {
+            let end = after.find('}').map_or(after.len(), |at| at + 1);
+            out.push('\\');
+            out.push(c);
+            out.push_str(&after[..end]);
+            return &after[end..];
+        }
+        _ => {
+            out.push('\\');
+            out.push(c);
+        }
+    }
+    after
+}
+
+/// Whether what follows a `{` makes it a repetition: `n}`, `n,}` or `n,m}`.
+fn is_repetition(rest: &str) -> bool {
+    let Some((inner, _)) = rest.split_once('}') else {
+        return false;
+    };
+    let (low, high) = inner.split_once(',').unwrap_or((inner, "0"));
+    let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    !low.is_empty() && digits(low) && digits(high)
+}
+
+#[cfg(test)]
+mod tests;

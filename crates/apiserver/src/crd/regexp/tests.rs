@@ -1,0 +1,59 @@
+use super::{Pattern, compile};
+
+/// Pattern, texts that match, texts that do not.
+const CASES: &[(&str, &[&str], &[&str])] = &[
+    (r"^\d+$", &["12"], &["١٢", "", "1a"]),
+    (r"^\w+$", &["a_1"], &["é"]),
+    (r"^\s$", &[" ", "\t"], &["\u{a0}"]),
+    (r"^[\d.]+$", &["1.2"], &["1,2"]),
+    (r"^[^\W_]+$", &["ab1"], &["a_b"]),
+    (r"^[a[b]+$", &["a[b"], &["c"]),
+    (r"^[]a]+$", &["]a"], &["b"]),
+    (r"^[^]a]+$", &["b"], &["]", "a"]),
+    (r"^[&&~~]+$", &["&~"], &["a"]),
+    (r"^[[:alpha:]-]+$", &["ab-"], &["1"]),
+    (r"^a{2}$", &["aa"], &["a", "a{2}"]),
+    (r"^a{,2}$", &["a{,2}"], &["aa"]),
+    (r"^{x}$", &["{x}"], &["x"]),
+    (r"^\Qa.b\E$", &["a.b"], &["axb"]),
+    (r"^\<a\>$", &["<a>"], &["a"]),
+    (r"^\x{41}\x42\p{L}$", &["ABé"], &["AB1"]),
+    (r"^(?i)abc$", &["ABC"], &["AB"]),
+    (r"a\z", &["ba"], &["ab"]),
+    (r"^\/[^\/]*$", &["/a"], &["/a/"]),
+    (r"^\101$", &["A"], &["B"]),
+    (r"\bfoo\b", &["a foo b"], &["afoob"]),
+    (r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", &["a-b"], &["-a", "a-"]),
+];
+
+#[test]
+fn go_patterns_match_what_go_matches() {
+    for (pattern, yes, no) in CASES {
+        let compiled = compile(pattern).unwrap_or_else(|e| panic!("{pattern}: {e}"));
+        for text in *yes {
+            assert!(compiled.is_match(text), "{pattern} should match {text:?}");
+        }
+        for text in *no {
+            assert!(
+                !compiled.is_match(text),
+                "{pattern} should not match {text:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn mistakes_and_giants_are_refused() {
+    for pattern in ["(", "[a", "(?P<", r"\8", "a{1000}{1000}{1000}"] {
+        let why = compile(pattern).expect_err(pattern);
+        assert!(why.starts_with("error parsing regexp: "), "{why}");
+        assert!(why.ends_with(&format!("`{pattern}`")), "{why}");
+    }
+}
+
+#[test]
+fn a_catastrophic_pattern_takes_linear_time() {
+    let pattern = Pattern::new("^(a+)+$");
+    let text = "a".repeat(50_000) + "b";
+    assert_eq!(pattern.is_match(&text), Ok(false));
+}
