@@ -8,18 +8,18 @@ use flotilla_testkit::{Flotilla, eventually, run};
 
 use crate::{binary, example};
 
-const HOST: &str = "podinfo.cloud.example.com";
+pub(crate) const HOST: &str = "podinfo.cloud.example.com";
 const CLUSTERS: [&str; 3] = ["eu", "us", "za"];
 /// Longer than the fleet may take, so that a slow machine fails no test; speed is measured by
 /// `cargo xtask bench`.
-const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
-struct Fleet {
+pub(crate) struct Fleet {
     flotilla: Flotilla,
 }
 
 impl Fleet {
-    fn up(arguments: &[&str]) -> Self {
+    pub(crate) fn up(arguments: &[&str]) -> Self {
         let mut all = vec![
             "--fleet",
             "eu,us,za",
@@ -34,11 +34,11 @@ impl Fleet {
         }
     }
 
-    fn kubectl(&self, cluster: &str) -> Kubectl {
+    pub(crate) fn kubectl(&self, cluster: &str) -> Kubectl {
         Kubectl::context(&self.flotilla, cluster)
     }
 
-    fn apply_everywhere(&self, file: &str) {
+    pub(crate) fn apply_everywhere(&self, file: &str) {
         for cluster in CLUSTERS {
             self.kubectl(cluster)
                 .run(&format!("apply -f {}", example(file)))
@@ -47,7 +47,7 @@ impl Fleet {
     }
 
     /// Makes the endpoints of podinfo in `cluster` ready or not.
-    fn set_ready(&self, cluster: &str, ready: bool) {
+    pub(crate) fn set_ready(&self, cluster: &str, ready: bool) {
         let patch = format!(
             r#"[{{"op":"replace","path":"/endpoints/0/conditions/ready","value":{ready}}}]"#
         );
@@ -65,21 +65,21 @@ impl Fleet {
             .shows("patched");
     }
 
-    fn resolver(&self) -> SocketAddr {
+    pub(crate) fn resolver(&self) -> SocketAddr {
         format!("127.0.0.1:{}", self.flotilla.dns_port)
             .parse()
             .expect("address")
     }
 
     /// The DNS server of the n-th cluster, counted from 1.
-    fn server(&self, number: usize) -> SocketAddr {
+    pub(crate) fn server(&self, number: usize) -> SocketAddr {
         format!("127.1.{number}.1:{}", self.flotilla.dns_port)
             .parse()
             .expect("address")
     }
 
     /// Which clusters the answer of `server` points to, by the network of the addresses.
-    fn answer(&self, server: SocketAddr, host: &str) -> Vec<&'static str> {
+    pub(crate) fn answer(&self, server: SocketAddr, host: &str) -> Vec<&'static str> {
         let addresses = dig_short(server, host, "A");
         let mut clusters: Vec<&str> = CLUSTERS
             .into_iter()

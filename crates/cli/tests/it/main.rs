@@ -8,6 +8,7 @@ mod bad_input;
 mod failover;
 mod kubectl;
 mod lifecycle;
+mod partition;
 
 use std::path::PathBuf;
 
