@@ -30,9 +30,6 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Start a Kubernetes-compatible control plane, or a fleet of them, on this machine.
     Up(UpArgs),
-    /// Look into global load balancing.
-    #[command(subcommand)]
-    Gslb(GslbCommand),
     /// Print a script that completes commands in your shell.
     #[command(
         after_help = "Example:\n  flotilla completion bash > ~/.local/share/bash-completion/completions/flotilla"

@@ -1,6 +1,47 @@
 //! The `flotilla` command: arguments, wiring, nothing else.
 
 mod args;
+mod cluster;
+mod environment;
+mod greeting;
 mod plan;
+mod up;
 
-fn main() {}
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{CommandFactory, Parser};
+
+use args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // The whole chain in one line; causes do not repeat themselves.
+            eprintln!("flotilla: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<()> {
+    match &cli.command {
+        Command::Up(args) => up::run(args, cli.log.as_deref()),
+        Command::Completion { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "flotilla", &mut script);
+            say(&String::from_utf8_lossy(&script))
+        }
+    }
+}
+
+/// Prints an answer. A reader that has gone away is no error: `flotilla … | head` is normal.
+fn say(text: &str) -> Result<()> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
