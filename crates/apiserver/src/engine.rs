@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     access::{Authenticator, Authorizer},
     metrics::Metrics,
+    openapi::OpenApi,
     registry::{Registry, Resource, built_in},
     store::{ResourceKey, State, Store},
 };
@@ -59,6 +60,8 @@ pub struct Engine {
     pub authorizer: Arc<dyn Authorizer>,
     /// Limits.
     pub limits: Limits,
+    /// OpenAPI documents that are in use.
+    pub open_api: OpenApi,
     /// Counters.
     pub metrics: Metrics,
     /// Ends watches and makes the server unready.
@@ -99,6 +102,7 @@ impl Engine {
                 watches: Arc::new(Semaphore::new(limits.watches_max)),
             },
             limits,
+            open_api: OpenApi::default(),
             metrics: Metrics::default(),
             stop: CancellationToken::new(),
             rows: ArcSwap::from_pointee(Registry::new(built_in())),

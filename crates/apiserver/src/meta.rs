@@ -111,9 +111,9 @@ pub fn set_namespace(
     if found == namespace {
         return Ok(());
     }
-    Err(Status::bad_request(format!(
-        "the namespace of the provided object does not match the namespace sent on the request"
-    )))
+    Err(Status::bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request",
+    ))
 }
 
 /// Makes the name of a body agree with the path's; absent means the path's.

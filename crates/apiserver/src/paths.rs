@@ -1,13 +1,17 @@
 //! Paths outside the objects: health, version, metrics, discovery, OpenAPI, the index.
 
+use std::sync::Arc;
+
 use flotilla_machinery::status::Status;
-use http::{HeaderValue, Response, StatusCode, header, request::Parts};
+use http::{HeaderValue, Response, StatusCode, header as names, request::Parts};
 use serde_json::json;
 
 use crate::{
     body::{self, Body},
+    call::header,
     discovery,
     engine::Engine,
+    openapi::Ask,
     render,
     request::{RequestInfo, query_pairs},
 };
@@ -29,8 +33,8 @@ pub(crate) fn is_public(path: &str) -> bool {
 }
 
 /// Answers a path that is not an object or collection.
-pub(crate) fn serve(
-    engine: &Engine,
+pub(crate) async fn serve(
+    engine: &Arc<Engine>,
     info: &RequestInfo,
     parts: &Parts,
 ) -> Result<Response<Body>, Status> {
@@ -53,14 +57,55 @@ pub(crate) fn serve(
         {
             Ok(health(engine, path, query))
         }
+        _ if path.starts_with("/openapi") => open_api(engine.clone(), path.to_owned(), parts).await,
         _ => discover(engine, path, parts),
     }
 }
 
+/// OpenAPI documents, rendered on a thread that may block.
+async fn open_api(
+    engine: Arc<Engine>,
+    path: String,
+    parts: &Parts,
+) -> Result<Response<Body>, Status> {
+    let query = parts.uri.query().unwrap_or("");
+    let hash = query_pairs(query)
+        .find(|(name, _)| name == "hash")
+        .map(|(_, v)| v.into_owned());
+    let text = |name: &str| header(&parts.headers, name).map(str::to_owned);
+    let (accept, known) = (text("accept"), text("if-none-match"));
+    let gzip = text("accept-encoding").is_some_and(|encodings| encodings.contains("gzip"));
+    let rendering = tokio::task::spawn_blocking(move || {
+        let state = engine.store.state();
+        let registry = engine.registry(&state);
+        let ask = Ask {
+            path: &path,
+            hash: hash.as_deref(),
+            accept: accept.as_deref(),
+            gzip,
+            if_none_match: known.as_deref(),
+        };
+        engine
+            .open_api
+            .answer(&ask, &registry, &state, engine.now())
+    });
+    let answer = rendering.await.map_err(Status::internal)?;
+    let answer = answer.ok_or_else(Status::unknown_resource)?;
+    let mut response = Response::new(body::full(answer.body));
+    *response.status_mut() =
+        StatusCode::from_u16(answer.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    for (name, value) in answer.headers {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    Ok(response)
+}
+
 fn discover(engine: &Engine, path: &str, parts: &Parts) -> Result<Response<Body>, Status> {
     let registry = engine.registry(&engine.store.state());
-    let accept = crate::call::header(&parts.headers, "accept");
-    let address = crate::call::header(&parts.headers, "host").unwrap_or("localhost");
+    let accept = header(&parts.headers, "accept");
+    let address = header(&parts.headers, "host").unwrap_or("localhost");
     if let Some(document) = discovery::document(&registry, path, accept, address) {
         return Ok(cached(
             document.body,
@@ -83,7 +128,7 @@ fn cached(
     etag: Option<String>,
     parts: &Parts,
 ) -> Response<Body> {
-    let known = crate::call::header(&parts.headers, "if-none-match");
+    let known = header(&parts.headers, "if-none-match");
     let mut response = match &etag {
         Some(tag) if known == Some(tag.as_str()) => {
             let mut response = Response::new(body::full(bytes::Bytes::new()));
@@ -93,10 +138,10 @@ fn cached(
         _ => render::with_type(StatusCode::OK, content_type, body::full(bytes)),
     };
     let headers = response.headers_mut();
-    headers.insert(header::VARY, HeaderValue::from_static("Accept"));
+    headers.insert(names::VARY, HeaderValue::from_static("Accept"));
     if let Some(tag) = etag.and_then(|tag| HeaderValue::from_str(&tag).ok()) {
-        headers.insert(header::ETAG, tag);
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public"));
+        headers.insert(names::ETAG, tag);
+        headers.insert(names::CACHE_CONTROL, HeaderValue::from_static("public"));
     }
     response
 }

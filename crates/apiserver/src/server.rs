@@ -120,7 +120,7 @@ impl ApiServer {
             .await
             .map_err(|status| Error::Bootstrap(status.to_string()))?;
         let stop = service.engine().stop.clone();
-        let mut tasks = vec![tokio::spawn(tick(store, stop.clone()))];
+        let mut tasks = vec![tokio::spawn(tick(service.engine().clone()))];
         if let Some(listener) = listener {
             let tls = serve::tls(&pki.serving, &pki.ca.certificate)?;
             tasks.push(tokio::spawn(serve::run(
@@ -255,15 +255,16 @@ fn access(_: &Store, _: &Pki) -> (Arc<dyn Authenticator>, Arc<dyn Authorizer>) {
     )
 }
 
-/// Tells the store the time: events expire, history is trimmed.
-async fn tick(store: Store, stop: CancellationToken) {
+/// Once a second: events expire, history is trimmed, documents that nobody reads are forgotten.
+async fn tick(engine: Arc<Engine>) {
     const EVERY: Duration = Duration::from_secs(1);
     loop {
         tokio::select! {
             () = tokio::time::sleep(EVERY) => {}
-            () = stop.cancelled() => return,
+            () = engine.stop.cancelled() => return,
         }
-        if let Err(error) = store.tick(now()).await {
+        engine.open_api.drop_idle(engine.now());
+        if let Err(error) = engine.store.tick(engine.now()).await {
             tracing::debug!(%error, "The store takes no more writes");
             return;
         }

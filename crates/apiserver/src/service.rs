@@ -153,7 +153,7 @@ where
     let permit = enter(&engine, &info)?;
     permit_or_refuse(engine.authorizer.as_ref(), &user, &info)?;
     if !info.is_resource {
-        return paths::serve(&engine, &info, &parts);
+        return paths::serve(&engine, &info, &parts).await;
     }
     let deadline = engine.limits.deadline;
     let body = read_body(
@@ -225,12 +225,17 @@ fn check_verb(call: &Call) -> Result<(), Status> {
         Some(sub) => sub.verbs,
         None => call.resource.verbs,
     };
-    if call.resource.namespaced && call.info.namespace.is_empty() {
-        let needs_namespace = call.info.named || call.info.verb == "create";
-        if needs_namespace {
-            return Err(Status::unknown_resource());
-        }
+    let one = call.info.named || call.info.verb == "create";
+    let misplaced = if call.resource.namespaced {
+        one && call.info.namespace.is_empty()
+    } else {
+        !call.info.namespace.is_empty() && &*call.resource.plural != "namespaces"
+    };
+    if misplaced {
+        return Err(Status::unknown_resource());
     }
+    let nameless = matches!(call.info.verb, "update" | "patch") && !call.info.named;
+    let verb = verb.filter(|_| !nameless);
     match verb {
         Some(verb) if verbs.contains(verb) => Ok(()),
         _ => Err(Status::method_not_allowed(

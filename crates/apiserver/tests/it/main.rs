@@ -1,0 +1,8 @@
+//! The server as clients meet it: in this process and over TLS.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests are not seen as tests")]
+
+mod bad_input;
+mod objects;
+mod support;
+mod watches;

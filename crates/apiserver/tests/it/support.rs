@@ -1,0 +1,83 @@
+//! A server for each test, and raw requests to it.
+
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use flotilla_apiserver::{ApiServer, Config, Handle, access::Identity, kubeconfig};
+use http::{Method, Request};
+use http_body_util::{BodyExt, Full};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use serde_json::Value;
+use tower::Service as _;
+
+/// A server in memory that only this process reaches.
+pub(crate) async fn in_process() -> Handle {
+    let config = Config {
+        listen: None,
+        ..Config::default()
+    };
+    ApiServer::start(config).await.unwrap()
+}
+
+/// A server that listens, and a client that reaches it over TLS with the admin's certificate.
+pub(crate) async fn over_the_wire() -> (Handle, kube::Client) {
+    let listen = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
+    let server = ApiServer::start(Config {
+        listen,
+        ..Config::default()
+    })
+    .await
+    .unwrap();
+    let text = kubeconfig::render(&[server.kubeconfig("test").unwrap()]);
+    let config = Kubeconfig::from_yaml(&text).unwrap();
+    let options = KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(config, &options)
+        .await
+        .unwrap();
+    let client = kube::Client::try_from(config).unwrap();
+    (server, client)
+}
+
+/// What came back.
+pub(crate) struct Reply {
+    pub(crate) code: u16,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) bytes: Bytes,
+}
+
+impl Reply {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.bytes).unwrap()
+    }
+
+    #[track_caller]
+    pub(crate) fn message(&self) -> String {
+        self.json()["message"].as_str().unwrap_or("").to_owned()
+    }
+}
+
+/// One request as the administrator.
+pub(crate) async fn send(
+    server: &Handle,
+    method: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> Reply {
+    let mut request = Request::builder()
+        .method(method.parse::<Method>().unwrap())
+        .uri(target);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Full::new(body.into())).unwrap();
+    let mut service = server.client_service(Identity::internal("admin"));
+    let response = service.call(request).await.unwrap();
+    let (parts, body) = response.into_parts();
+    let bytes = body.collect().await.unwrap().to_bytes();
+    Reply {
+        code: parts.status.as_u16(),
+        headers: parts.headers,
+        bytes,
+    }
+}
