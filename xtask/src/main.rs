@@ -4,6 +4,7 @@
 
 mod bench;
 mod generate;
+mod logs_accuracy;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ usage: cargo xtask <verb>
 
   gen     write the tables of built-in types: --definitions <file> --staging <dir> [--check]
   bench   build for release and measure: cargo xtask bench [boot|api|dns|failover]…
+  logs-accuracy  levels read from the labelled corpus, beside what other tools would read
   tidy    check the floors, the purity of modules, documents and dependencies
 ";
 
@@ -39,6 +41,7 @@ fn run(arguments: &[String]) -> Result<()> {
     match verb {
         "gen" => generate::run(&root, rest),
         "bench" => bench::run(&root, rest),
+        "logs-accuracy" => logs_accuracy::run(&root),
         "tidy" => tidy::run(&root, rest),
         "help" | "-h" | "--help" => {
             eprint!("{USAGE}");

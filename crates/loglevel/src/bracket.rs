@@ -71,7 +71,12 @@ fn uptime(line: &[u8], inner: usize, digits: usize) -> Option<Record> {
             ..Record::plain(Format::Dmesg, message)
         });
     }
-    let found = find_level(line, close + 1, Bare::Capitals)?;
+    since_start(line, time, close + 1)
+}
+
+/// A level after the seconds since the program's start, with or without brackets around the time.
+pub(crate) fn since_start(line: &[u8], time: Span, after: usize) -> Option<Record> {
+    let found = find_level(line, after, Bare::Capitals)?;
     let glued = found.token.wrap == b'[';
     let format = if glued {
         Format::JvmGc

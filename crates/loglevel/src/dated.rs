@@ -43,10 +43,10 @@ pub(crate) fn classify(line: &[u8], head: Head, depth: u8) -> Record {
     let header = stamp.end + usize::from(closed);
     let lower = matches!(stamp.shape, Shape::IsoT | Shape::Epoch) && stamp.zoned && !bracketed
         || line.get(header) == Some(&b'\t');
-    let bare = if lower {
-        Bare::AlsoLower
-    } else {
-        Bare::Capitals
+    let bare = match stamp.shape {
+        _ if lower => Bare::AlsoLower,
+        Shape::DayMonthName => Bare::AlsoWeak,
+        _ => Bare::Capitals,
     };
     let mut record = match find_level(line, header, bare) {
         Some(found) => leveled(line, &head, &found),
@@ -95,6 +95,7 @@ fn without_level(line: &[u8], header: usize, head: &Head, depth: u8) -> Record {
     }
     // What follows may be a whole line of its own: a klog header, JSON or pairs behind somebody's timestamp.
     match line.get(start) {
+        Some(b'{') if record.format == Format::GoLog => record,
         Some(b'I' | b'W' | b'E' | b'F' | b'{') => {
             let inner = classify_inner(&line[start..], depth + 1);
             if inner.confidence >= 90 || inner.source == Source::JsonKey {

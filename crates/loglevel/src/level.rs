@@ -205,7 +205,7 @@ fn short_word(packed: u64) -> u8 {
         13: b"wrn";
         10: b"notice" b"note" b"notc";
         9: b"success" b"ok" b"log";
-        5: b"dbg" b"dbug" b"debu" b"dbu" b"deb" b"fine" b"verbose" b"vrb" b"verb" b"config";
+        5: b"dbg" b"dbug" b"debu" b"debg" b"dbu" b"deb" b"fine" b"verbose" b"vrb" b"verb" b"config";
         5: b"debug1" b"debug2" b"debug3" b"debug4" b"debug5" b"devel";
         1: b"trc" b"trce" b"finest" b"finer" b"silly" b"spam" b"trac";
         21: b"pani" b"pnc" b"fata" b"ftl" b"fat" b"fatl" b"crt" b"dpa";

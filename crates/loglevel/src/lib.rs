@@ -204,6 +204,14 @@ fn indented(line: &[u8], depth: u8) -> Option<Record> {
         }
     }
     let start = scan::skip_blanks(line, 0);
+    // tracing's uptime is padded: `   0.000162091s  INFO target: message`.
+    let seconds = scan::digits_end(line, start);
+    if seconds > start && line.get(seconds) == Some(&b'.') {
+        let end = scan::digits_end(line, seconds + 1);
+        if scan::shaped(line, end, b"s ") {
+            return bracket::since_start(line, Span::new(start, end), end + 1);
+        }
+    }
     if start == line.len() {
         return Some(Record::plain(Format::Empty, Span::default()));
     }

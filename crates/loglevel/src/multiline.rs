@@ -120,6 +120,10 @@ impl Open {
                 !header && !matches!(record.format, Format::GoLog | Format::Dated)
             }
             Expects::PythonFrames if record.format == Format::Plain => true,
+            // zap prints a stack trace below the line: names of functions, each with an indented file.
+            _ if self.format == Format::ZapConsole && record.format == Format::Plain => {
+                is_go_function(line)
+            }
             Expects::Frames if record.format == Format::Plain => line.starts_with(b"Caused by"),
             _ if record.continues() => self.format != Format::Empty,
             _ => self.begins_trace(record),
@@ -178,6 +182,20 @@ fn expects(line: &[u8], record: &Record) -> Expects {
         Format::JavaTrace | Format::DotnetTrace | Format::NodeTrace => Expects::Frames,
         _ => Expects::Continuation,
     }
+}
+
+/// `sigs.k8s.io/controller-runtime/pkg/internal/controller.(*Controller[...]).Start.func2`
+fn is_go_function(line: &[u8]) -> bool {
+    line.contains(&b'.')
+        && line.len() <= 512
+        && line.first().is_some_and(u8::is_ascii_alphabetic)
+        && line.iter().all(|byte| {
+            byte.is_ascii_alphanumeric()
+                || matches!(
+                    byte,
+                    b'.' | b'/' | b'(' | b')' | b'*' | b'_' | b'-' | b'[' | b']'
+                )
+        })
 }
 
 /// klog opens a value of several lines with `key=<` at the end of the line.

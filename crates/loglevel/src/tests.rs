@@ -689,6 +689,11 @@ fn rust_dotnet_node_and_php() {
             Warn,
             TracingUptime,
         ),
+        (
+            "   0.000162091s TRACE request{id=0}: app: message",
+            Trace,
+            TracingUptime,
+        ),
         ("[2026-09-11T07:22:25Z WARN  a::b] message", Warn, EnvLogger),
         ("Sep 11 07:22:25.408 WARN message, key: value", Warn, SlogRs),
         (

@@ -33,8 +33,8 @@ pub(crate) struct Found {
     pub(crate) before: Option<Token>,
 }
 
-/// Header tokens looked at before giving up; the longest header we know (Spring's) needs four.
-const TOKENS_MAX: usize = 6;
+/// Header tokens looked at before giving up; the longest header we know (Sidekiq's) needs five.
+const TOKENS_MAX: usize = 7;
 /// How far a header may reach beyond its timestamp.
 const HEADER_BYTES_MAX: usize = 96;
 /// Longest bracketed token.
@@ -102,6 +102,8 @@ pub(crate) enum Bare {
     Capitals,
     /// Also lower case in the first place.
     AlsoLower,
+    /// Also capitals that are ordinary words elsewhere: `FINE`, `CONFIG`.
+    AlsoWeak,
 }
 
 /// Walks the header from `at` and returns the first token that says a level.
@@ -175,7 +177,10 @@ fn says_level(line: &[u8], token: &Token, index: usize, bare: Bare) -> Option<(u
         .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
     let ends_token = colon.is_none_or(|colon| colon + 1 == text.len());
     let lower_first = index == 0 && bare == Bare::AlsoLower && colon.is_none();
-    if is_weak(body) && !(capitals && colon.is_some()) {
+    // Jenkins' columns leave no doubt that `FINE` is a level.
+    let column =
+        token.start > 0 && line[token.start - 1] == b'\t' && line.get(token.end) == Some(&b'\t');
+    if is_weak(body) && !(capitals && (colon.is_some() || column || bare == Bare::AlsoWeak)) {
         return None;
     }
     ((ends_token && (capitals || colon.is_some())) || lower_first)
@@ -207,6 +212,7 @@ fn is_header(line: &[u8], token: &Token) -> bool {
         || text.starts_with(b"pid=")
         || text.starts_with(b"tid=")
         || text.starts_with(b"class=")
+        || text.starts_with(b"jid=")
         || (text.contains(&b'@') && !text.contains(&b'/'))
         || (has_digit
             && text.len() >= 8

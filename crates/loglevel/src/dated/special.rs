@@ -6,6 +6,7 @@ use crate::logfmt;
 use crate::record::{Record, Source, Span};
 use crate::scan::{digits_end, find, letters_end, shaped, skip_spaces, word_end};
 use crate::stamp::Shape;
+use crate::tokens::token;
 use crate::{Format, classify_inner, klog};
 
 /// The record, except for its timestamp, of a line in one of these formats.
@@ -22,6 +23,9 @@ pub(super) fn classify(line: &[u8], head: &Head, depth: u8) -> Option<Record> {
         }
         (Shape::IsoSpace, true) if line.get(end) == Some(&b':') => celery(line, end),
         (Shape::IsoSpace, false) if shaped(line, end + 2, b" | ") => capnslog(line, end),
+        (Shape::IsoSpace, false) if line[end..].starts_with(b" | ") && stamp.zoned => {
+            datadog_agent(line, end)
+        }
         (Shape::IsoSpace, false) => postgres(line, end),
         (Shape::IsoT, false) if shaped(line, end + 2, b"! ") => telegraf(line, end),
         (Shape::MonthDay, false) => logcat(line, end),
@@ -89,6 +93,23 @@ fn capnslog(line: &[u8], end: usize) -> Option<Record> {
     record.logger = Span::new(logger, colon);
     record.message = Span::new(skip_spaces(line, colon + 1), line.len());
     Some(record)
+}
+
+/// ` | TRACE | WARN | (pkg/file.go:1 in F) | message`: the process comes first, and may be called like a level.
+fn datadog_agent(line: &[u8], end: usize) -> Option<Record> {
+    let process = token(line, end)?;
+    let level = token(line, process.end).filter(|level| level.wrap == b'|')?;
+    let caller = token(line, level.end).filter(|caller| caller.wrap == b'|')?;
+    let mut record = Record {
+        format: Format::DatadogAgent,
+        confidence: 95,
+        ..Record::default()
+    };
+    record.set(word(level.inner.of(line)), Source::Header, level.inner);
+    record.logger = process.inner;
+    record.caller = caller.inner;
+    record.message = Span::new(skip_spaces(line, caller.end + 1), line.len());
+    (record.severity != 0).then_some(record)
 }
 
 /// ` I! [agent] message`
