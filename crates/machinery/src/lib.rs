@@ -4,11 +4,13 @@
 pub mod builtin;
 pub mod fields;
 pub mod group;
+pub mod intstr;
 pub mod labels;
 pub mod names;
 pub mod patch;
 pub mod printers;
 pub mod protobuf;
+pub mod quantity;
 mod quote;
 pub mod schema;
 pub mod status;
