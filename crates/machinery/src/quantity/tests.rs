@@ -29,14 +29,23 @@ fn texts_parse_print_and_fail_as_upstream() {
 }
 
 /// Compares conversions, except where ours saturates because upstream's wraps or gives up, and
-/// except negative fractions, which upstream
-/// rounds one way or the other depending on how it holds them.
+/// except negative amounts, which upstream rounds up, down or not at all depending on how it
+/// happens to hold them.
 #[track_caller]
 fn check_value(text: &str, value: i64, upstream: &Value) {
     let wraps = value == i64::MAX || value == i64::MIN;
-    if !wraps && !(text.starts_with('-') && text.contains(['.', 'e'])) {
+    if !wraps && !text.starts_with('-') {
         assert_eq!(json!(value.to_string()), *upstream, "{text}");
     }
+}
+
+#[test]
+fn negative_amounts_round_away_from_zero() {
+    let milli = |text: &str| Quantity::parse(text).unwrap().milli_value();
+    assert_eq!(
+        (milli("-1500m"), milli("-5u"), milli("-0.1n"), milli("-2Ki")),
+        (-1500, -1, -1, -2_048_000)
+    );
 }
 
 #[test]
