@@ -31,3 +31,5 @@ pub mod server;
 pub mod client;
 
 pub mod resolver;
+
+pub mod bench;

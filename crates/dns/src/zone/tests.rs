@@ -1,4 +1,5 @@
 use std::error::Error as _;
+use std::num::NonZeroU16;
 
 use super::*;
 
