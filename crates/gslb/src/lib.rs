@@ -4,6 +4,7 @@
 //! here, and the ones its peers vouch for over DNS. There is no global component and no connection between clusters
 //! other than DNS.
 
+pub mod config;
 pub mod endpoints;
 pub mod expose;
 pub mod health;

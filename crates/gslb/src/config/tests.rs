@@ -1,0 +1,248 @@
+use std::{collections::BTreeMap, time::Duration};
+
+use super::{Config, Parsed, Provider, ServiceType, read::base64};
+
+const BASE: [(&str, &str); 2] = [("CLUSTER_GEO_TAG", "eu"), ("EDGE_DNS_SERVERS", "10.0.0.53")];
+
+fn parse(settings: &[(&str, &str)]) -> Result<Parsed, Vec<String>> {
+    let mut env: BTreeMap<&str, &str> = BASE.into();
+    env.extend(settings.iter().copied());
+    Config::parse(&|name| env.get(name).map(|value| (*value).to_owned()))
+        .map_err(|mistakes| mistakes.into_iter().map(|m| m.name.to_owned()).collect())
+}
+
+#[test]
+fn defaults_are_k8gbs() {
+    let Parsed { config, warnings } = parse(&[]).unwrap();
+    assert_eq!(warnings, []);
+    assert_eq!(config.poll_interval, Duration::from_secs(30));
+    assert_eq!(config.zone_interval, Duration::from_secs(300));
+    assert_eq!(
+        (config.ns_ttl_seconds, config.namespace.as_str()),
+        (30, "k8gb")
+    );
+    assert_eq!(config.service_type, ServiceType::ClusterIp);
+    assert_eq!(
+        (config.prefix.as_str(), config.provider),
+        ("gslb-ns-", Provider::None)
+    );
+    assert_eq!(config.metrics_address, "0.0.0.0:8080");
+    assert_eq!(
+        (config.log_level.as_str(), config.log_format.as_str()),
+        ("info", "simple")
+    );
+    assert_eq!(config.edge_servers[0].port, 53);
+}
+
+/// Source: k8gb v0.21 `resolver_test.go` (about sixty cases), re-expressed: settings, then the variables at fault.
+#[test]
+fn every_mistake_is_reported_with_its_variable() {
+    let table: [(&[(&str, &str)], &[&str]); 42] = [
+        (&[("CLUSTER_GEO_TAG", "")], &["CLUSTER_GEO_TAG"]),
+        (&[("CLUSTER_GEO_TAG", "eu.1")], &["CLUSTER_GEO_TAG"]),
+        (&[("CLUSTER_GEO_TAG", "e u")], &["CLUSTER_GEO_TAG"]),
+        (&[("CLUSTER_GEO_TAG", "eu-west-1")], &[]),
+        (&[("CLUSTER_GEO_TAG", "zürich")], &[]),
+        (&[("EDGE_DNS_SERVERS", "")], &["EDGE_DNS_SERVERS"]),
+        (
+            &[("EDGE_DNS_SERVERS", ""), ("EDGE_DNS_SERVER", "10.0.0.1")],
+            &[],
+        ),
+        (
+            &[("EDGE_DNS_SERVERS", "10.0.0.1,10.0.0.1")],
+            &["EDGE_DNS_SERVERS"],
+        ),
+        (&[("EDGE_DNS_SERVERS", "10.0.0.1:53,10.0.0.1:54")], &[]),
+        (&[("EDGE_DNS_SERVERS", "a:b:c")], &["EDGE_DNS_SERVERS"]),
+        (
+            &[("EDGE_DNS_SERVERS", "[2001:db8::1]:5353, 2001:db8::2")],
+            &[],
+        ),
+        (&[("EXT_GSLB_CLUSTERS_GEO_TAGS", "us,za")], &[]),
+        (
+            &[("EXT_GSLB_CLUSTERS_GEO_TAGS", "us,us")],
+            &["EXT_GSLB_CLUSTERS_GEO_TAGS"],
+        ),
+        (
+            &[("EXT_GSLB_CLUSTERS_GEO_TAGS", "u.s")],
+            &["EXT_GSLB_CLUSTERS_GEO_TAGS"],
+        ),
+        (&[("EXT_GSLB_CLUSTERS_GEO_TAGS", "us,eu")], &[]),
+        (&[("RECONCILE_REQUEUE_SECONDS", "0")], &[]),
+        (
+            &[("RECONCILE_REQUEUE_SECONDS", "-1")],
+            &["RECONCILE_REQUEUE_SECONDS"],
+        ),
+        (
+            &[("RECONCILE_REQUEUE_SECONDS", "soon")],
+            &["RECONCILE_REQUEUE_SECONDS"],
+        ),
+        (&[("NS_RECORD_TTL", "0")], &["NS_RECORD_TTL"]),
+        (&[("NS_RECORD_TTL", "1")], &[]),
+        (&[("COREDNS_SERVICE_TYPE", "LoadBalancer")], &[]),
+        (
+            &[("COREDNS_SERVICE_TYPE", "Headless")],
+            &["COREDNS_SERVICE_TYPE"],
+        ),
+        (&[("CLUSTER_EXPOSED_IPS", "10.0.0.1,2001:db8::1")], &[]),
+        (
+            &[("CLUSTER_EXPOSED_IPS", "10.0.0.1,10.0.0.1")],
+            &["CLUSTER_EXPOSED_IPS"],
+        ),
+        (
+            &[("CLUSTER_EXPOSED_IPS", "10.0.0")],
+            &["CLUSTER_EXPOSED_IPS"],
+        ),
+        (&[("EXTDNS_ENABLED", "true")], &[]),
+        (&[("EXTDNS_ENABLED", "maybe")], &["EXTDNS_ENABLED"]),
+        (
+            &[("EXTDNS_ENABLED", "true"), ("INFOBLOX_GRID_HOST", "grid")],
+            &["EXTDNS_ENABLED"],
+        ),
+        (
+            &[("INFOBLOX_GRID_HOST", "grid")],
+            &["INFOBLOX_WAPI_USERNAME"],
+        ),
+        (
+            &[
+                ("INFOBLOX_GRID_HOST", "grid"),
+                ("INFOBLOX_WAPI_USERNAME", "u"),
+                ("INFOBLOX_WAPI_PASSWORD", "p"),
+            ],
+            &[],
+        ),
+        (&[("METRICS_ADDRESS", ":8080")], &["METRICS_ADDRESS"]),
+        (&[("METRICS_ADDRESS", "localhost:0")], &["METRICS_ADDRESS"]),
+        (&[("METRICS_ADDRESS", "localhost:9090")], &[]),
+        (
+            &[("TRACING_SAMPLING_RATIO", "1.5")],
+            &["TRACING_SAMPLING_RATIO"],
+        ),
+        (&[("GLUEA_PREFIX", "")], &[]),
+        (&[("GLUEA_PREFIX", "bad prefix")], &["GLUEA_PREFIX"]),
+        (&[("LOG_LEVEL", "loud")], &["LOG_LEVEL"]),
+        (&[("LOG_FORMAT", "json"), ("LOG_LEVEL", "trace")], &[]),
+        (
+            &[("FLOTILLA_UPDATE_SERVER", "nowhere")],
+            &["FLOTILLA_UPDATE_SERVER"],
+        ),
+        (
+            &[("FLOTILLA_UPDATE_SERVER", "10.0.0.1:53")],
+            &["FLOTILLA_UPDATE_KEY_NAME", "FLOTILLA_UPDATE_KEY_SECRET"],
+        ),
+        (
+            &[("DNS_ZONES", "example.com:cloud.example.org:30")],
+            &["DNS_ZONES"],
+        ),
+        (
+            &[
+                ("LOG_LEVEL", "x"),
+                ("NS_RECORD_TTL", "x"),
+                ("DNS_ZONES", "x"),
+            ],
+            &["DNS_ZONES", "NS_RECORD_TTL", "LOG_LEVEL"],
+        ),
+    ];
+    for (settings, names) in table {
+        let got = parse(settings).err().unwrap_or_default();
+        assert_eq!(got, names, "{settings:?}");
+    }
+}
+
+/// Source: k8gb v0.21 `TestParseDNSZones`, re-expressed.
+#[test]
+fn zones_have_exactly_three_parts() {
+    let zones = |text| {
+        parse(&[("DNS_ZONES", text)]).map(|parsed| {
+            let line =
+                |z: super::ZoneSetting| format!("{}<{}:{}", z.zone, z.parent, z.neg_ttl_seconds);
+            parsed
+                .config
+                .zones
+                .into_iter()
+                .map(line)
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+    };
+    let one = "cloud.example.com<example.com:30";
+    let table = [
+        ("", Some("")),
+        (";;", Some("")),
+        ("example.com:cloud.example.com:30", Some(one)),
+        ("example.com:cloud.example.com:30;", Some(one)),
+        (" example.com : cloud.example.com : 30 ; ", Some(one)),
+        ("Example.com:Cloud.example.com.:30", Some(one)),
+        (
+            "example.com:cloud.example.com:30;example.io:a.b.example.io:5",
+            Some("cloud.example.com<example.com:30 a.b.example.io<example.io:5"),
+        ),
+        ("example.com:cloud.example.com", None),
+        ("example.com:cloud.example.com:30:1", None),
+        ("example.com:cloud.example.com:x", None),
+        ("example.com:cloud.example.com:-1", None),
+        ("example.com:example.com:30", None),
+        ("example.com:notexample.com:30", None),
+        (":cloud.example.com:30", None),
+        (
+            "example.com:cloud.example.com:30;example.com:cloud.example.com:60",
+            None,
+        ),
+    ];
+    for (text, expected) in table {
+        assert_eq!(zones(text).ok().as_deref(), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn values_k8gb_drops_or_replaces_are_warned_about() {
+    let got = parse(&[("EDGE_DNS_SERVERS", "a:b:c,ns.example.com:dns,10.0.0.1:5053")]).unwrap();
+    let servers: Vec<String> = got
+        .config
+        .edge_servers
+        .iter()
+        .map(|s| format!("{}:{}", s.host, s.port))
+        .collect();
+    assert_eq!(servers, ["ns.example.com:53", "10.0.0.1:5053"]);
+    assert_eq!(got.warnings.len(), 2);
+}
+
+/// Source: research §3.5.
+#[test]
+fn peers_are_tried_on_the_edge_servers_ports() {
+    let table = [
+        ("10.0.0.1:53", vec![53]),
+        ("10.0.0.1:5053", vec![5053, 53]),
+        ("10.0.0.1:53,10.0.0.2:1053", vec![53, 1053]),
+        ("10.0.0.1:1053,10.0.0.2:53", vec![1053, 53]),
+    ];
+    for (servers, ports) in table {
+        let config = parse(&[("EDGE_DNS_SERVERS", servers)]).unwrap().config;
+        assert_eq!(config.peer_ports(), ports, "{servers}");
+    }
+}
+
+#[test]
+fn our_own_tag_is_no_external_tag() {
+    let config = parse(&[("EXT_GSLB_CLUSTERS_GEO_TAGS", "eu, us ,za")])
+        .unwrap()
+        .config;
+    assert_eq!(config.external_tags, ["us", "za"]);
+}
+
+#[test]
+fn an_update_key_is_base64() {
+    let config = parse(&[
+        ("FLOTILLA_UPDATE_SERVER", "10.0.0.1:53"),
+        ("FLOTILLA_UPDATE_KEY_NAME", "fleet"),
+        ("FLOTILLA_UPDATE_KEY_SECRET", "c2VjcmV0"),
+    ])
+    .unwrap()
+    .config;
+    assert_eq!(config.update.unwrap().secret, b"secret");
+    assert_eq!(base64("YWI=").unwrap(), b"ab");
+    assert_eq!(base64("YQ==").unwrap(), b"a");
+    for bad in ["YQ=", "YQ", "****", "YWI=="] {
+        assert_eq!(base64(bad), None, "{bad}");
+    }
+}
