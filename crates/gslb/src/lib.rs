@@ -5,15 +5,22 @@
 //! other than DNS.
 
 pub mod config;
+pub mod decide;
 pub mod endpoints;
+pub mod engine;
 pub mod expose;
 pub mod health;
+pub mod ingress;
 pub mod key;
 pub mod kinds;
 pub mod names;
 pub mod problem;
+pub mod publish;
 pub mod refs;
 pub mod select;
 pub mod spec;
+pub mod status;
 pub mod view;
+pub mod world;
+pub mod zone_plan;
 pub mod zones;

@@ -136,9 +136,14 @@ impl View {
         }
     }
 
-    /// Forgets hosts that are not balanced any more and peers that are gone.
-    pub fn retain(&mut self, mut keep: impl FnMut(&str, &str) -> bool) {
-        self.seen.retain(|(host, tag, _), _| keep(host, tag));
+    /// Forgets a host that is not balanced any more.
+    pub fn forget(&mut self, host: &str) {
+        let from = (host.to_owned(), String::new(), Family::V4);
+        let topics: Vec<Topic> =
+            self.seen.range(from..).map(|(t, _)| t).take_while(|t| t.0 == host).cloned().collect();
+        for topic in topics {
+            self.seen.remove(&topic);
+        }
     }
 
     /// Number of topics held.

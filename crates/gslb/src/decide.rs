@@ -1,0 +1,399 @@
+//! What one cluster answers for the hosts of one Gslb, and why.
+//!
+//! [`resolve`] finds the hosts, backends and addresses of a Gslb in the world; [`decide`] adds health, the peers' view and
+//! the strategy. Both are total: whatever is wrong becomes a [`Problem`] in the outcome, and what does not depend on it
+//! is decided all the same.
+//!
+//! When the referenced object is gone, the hosts last written into the status stay balanced, but this cluster has no
+//! backend for them any more: its peers serve, and it does not vouch for itself. (k8gb leaves the last records in place
+//! for ever, keiretsu-labs/kubernetes-manifests#2346.)
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::IpAddr,
+};
+
+use flotilla_api::gslb::Server;
+use jiff::Timestamp;
+
+use crate::{
+    config::Config,
+    endpoints::HostRecords,
+    expose::{self, Address, Lookup},
+    health::{self, Health},
+    key::Key,
+    kinds::Kind,
+    names,
+    problem::{self, Problem},
+    refs::{self, Referent, Via},
+    select::{Own, PeerAnswer, Reason, Selection, select},
+    spec::{self, Rules},
+    view::{Family, View},
+    world::{Dep, GslbId, GslbView, World},
+    zones,
+};
+
+/// Hosts of one Gslb beyond this number are a problem and not served.
+pub const HOSTS_MAX: usize = 1000;
+
+/// Everything outside the world that a decision reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// Settings.
+    pub config: &'a Config,
+    /// What the peers said.
+    pub view: &'a View,
+    /// Looked-up host names.
+    pub lookups: &'a BTreeMap<String, Lookup>,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// What a Gslb is about, before any peer is considered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resolved {
+    /// The rules, if the spec is valid.
+    pub rules: Option<Rules>,
+    /// Hosts in one of our zones, in the order of the referenced object.
+    pub servers: Vec<Server>,
+    /// The zone of each host.
+    pub zones: BTreeMap<String, String>,
+    /// Our addresses.
+    pub addresses: Vec<IpAddr>,
+    /// Host names the addresses depend on.
+    pub hostnames: BTreeSet<String>,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+    /// What was read.
+    pub reads: BTreeSet<Dep>,
+}
+
+/// What is answered for one host, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostDecision {
+    /// The zone the host lies in.
+    pub zone: String,
+    /// Health here.
+    pub health: Health,
+    /// What is published.
+    pub records: HostRecords,
+    /// Whether a peer not asked yet could change the targets; then the ones published before stay.
+    pub waiting: bool,
+    /// How it came about, by family.
+    pub why: BTreeMap<Family, Vec<Reason>>,
+}
+
+/// What is answered for the hosts of one Gslb.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decision {
+    /// What the Gslb is about.
+    pub resolved: Resolved,
+    /// Hosts and what they are answered with; empty while the spec is invalid.
+    pub hosts: BTreeMap<String, HostDecision>,
+    /// When to decide again although nothing has happened.
+    pub again_at: Option<Timestamp>,
+}
+
+impl Decision {
+    /// Whether any host waits for a peer.
+    pub fn is_waiting(&self) -> bool {
+        self.hosts.values().any(|host| host.waiting)
+    }
+}
+
+/// Finds the hosts, backends and addresses of a Gslb.
+pub fn resolve(world: &World, id: &GslbId, gslb: &GslbView, ctx: Context<'_>) -> Resolved {
+    let mut out = Resolved::default();
+    match spec::rules(&gslb.spec, &gslb.annotations) {
+        Ok(rules) => out.rules = Some(rules),
+        Err(problems) => out.problems.extend(problems),
+    }
+    let reference = referent(world, id, gslb, &mut out);
+    let mut servers = Vec::new();
+    if let Some((kind, key, referent)) = reference {
+        out.problems.extend(referent.problems.iter().cloned());
+        match referent.servers(gslb.annotations.get(refs::HOSTNAME)) {
+            Ok(found) => servers = found,
+            Err(problem) => out.problems.push(problem),
+        }
+        let field = format!("status of {} {key}", kind.home().kind);
+        addresses(world, gslb, ctx, &referent.via, &field, &mut out);
+    } else if let Some(status) = &gslb.status {
+        // The object is gone: its hosts stay balanced, without us.
+        servers = status.servers.iter().cloned().map(|s| Server { services: vec![], ..s }).collect();
+    }
+    place(world, servers, &mut out);
+    out.problems.sort();
+    out.problems.dedup();
+    out
+}
+
+/// The referenced object; a problem when it is not exactly one.
+fn referent<'w>(
+    world: &'w World,
+    id: &GslbId,
+    gslb: &GslbView,
+    out: &mut Resolved,
+) -> Option<(Kind, Key, &'w Referent)> {
+    let reference = &gslb.spec.resource_ref;
+    if reference.is_zero() {
+        // Embedded mode: the Ingress of our own name.
+        let found = lookup(world, Kind::Ingress, id.key.clone(), out);
+        if found.is_none() && gslb.spec.ingress.is_empty() {
+            out.problems.push(Problem::new(
+                problem::Kind::InvalidSpec,
+                "spec.resourceRef",
+                "name the object to balance here, or embed an Ingress in spec.ingress",
+            ));
+        } else if found.is_none() {
+            missing(out, "spec.ingress", format!("the Ingress {} is being created", id.key));
+        }
+        return found;
+    }
+    let Some(kind) = Kind::referenced(&reference.api_version, &reference.kind) else {
+        out.problems.push(Problem::new(
+            problem::Kind::InvalidSpec,
+            "spec.resourceRef.kind",
+            format!("{} {} cannot be balanced", reference.api_version, reference.kind),
+        ));
+        return None;
+    };
+    let own = &id.key.namespace;
+    if !reference.name.is_empty() {
+        let namespace =
+            if reference.namespace.is_empty() { own } else { &reference.namespace };
+        let key = Key::new(namespace, &reference.name);
+        let found = lookup(world, kind, key.clone(), out);
+        if found.is_none() {
+            let message = format!("{} {key} does not exist", kind.home().kind);
+            missing(out, "spec.resourceRef.name", message);
+        }
+        return found;
+    }
+    out.reads.insert(Dep::All(kind, own.clone()));
+    let matching: Vec<&Key> = world
+        .referents
+        .range((kind, Key::new(own, ""))..)
+        .take_while(|((k, key), _)| *k == kind && key.namespace == *own)
+        .filter(|(_, referent)| refs::matches(reference, &referent.labels))
+        .map(|((_, key), _)| key)
+        .collect();
+    if let [key] = matching[..] {
+        return lookup(world, kind, key.clone(), out);
+    }
+    let kind = kind.home().kind;
+    let message = format!("exactly 1 {kind} resource expected but {} were found", matching.len());
+    missing(out, "spec.resourceRef.matchLabels", message);
+    None
+}
+
+fn lookup<'w>(
+    world: &'w World,
+    kind: Kind,
+    key: Key,
+    out: &mut Resolved,
+) -> Option<(Kind, Key, &'w Referent)> {
+    out.reads.insert(Dep::Object(kind, key.clone()));
+    world.referents.get(&(kind, key.clone())).map(|referent| (kind, key, referent))
+}
+
+fn missing(out: &mut Resolved, field: &str, message: String) {
+    out.problems.push(Problem::new(problem::Kind::ReferenceNotFound, field, message));
+}
+
+/// Our addresses, by the annotations, the cluster's setting or the object's status.
+fn addresses(
+    world: &World,
+    gslb: &GslbView,
+    ctx: Context<'_>,
+    via: &Via,
+    field: &str,
+    out: &mut Resolved,
+) {
+    let resource: Vec<Address> = match via {
+        Via::Status(addresses) => addresses.clone(),
+        Via::Nowhere => Vec::new(),
+        Via::Gateway(key) => {
+            out.reads.insert(Dep::Object(Kind::Gateway, key.clone()));
+            match world.gateways.get(key) {
+                Some(gateway) => {
+                    out.problems.extend(gateway.problems.iter().cloned());
+                    gateway.addresses.clone()
+                }
+                None => {
+                    missing(out, "spec.parentRefs", format!("Gateway {key} does not exist"));
+                    Vec::new()
+                }
+            }
+        }
+        Via::IstioGateway(key) => istio_addresses(world, key, out),
+    };
+    let zones: Vec<&str> = world.zones.values().map(|zone| zone.zone.as_str()).collect();
+    let exposed = expose::exposed(expose::Inputs {
+        annotations: &gslb.annotations,
+        cluster: &ctx.config.cluster_exposed_ips,
+        resource: &resource,
+        resource_field: field,
+        lookups: ctx.lookups,
+        zones: &zones,
+    });
+    out.reads.extend(exposed.hostnames.iter().cloned().map(Dep::Lookup));
+    out.addresses = exposed.addresses;
+    out.hostnames = exposed.hostnames;
+    out.problems.extend(exposed.problems);
+}
+
+fn istio_addresses(world: &World, key: &Key, out: &mut Resolved) -> Vec<Address> {
+    out.reads.insert(Dep::Object(Kind::IstioGateway, key.clone()));
+    let Some(selector) = world.istio_gateways.get(key) else {
+        missing(out, "spec.gateways", format!("Gateway {key} does not exist"));
+        return Vec::new();
+    };
+    out.reads.insert(Dep::All(Kind::Service, String::new()));
+    let selected: Vec<_> = world
+        .services
+        .values()
+        .filter(|service| {
+            !selector.is_empty() && selector.iter().all(|(k, v)| service.labels.get(k) == Some(v))
+        })
+        .collect();
+    if let [service] = selected[..] {
+        return service.load_balancer.clone();
+    }
+    let message = format!("exactly 1 Service resource expected but {} were found", selected.len());
+    missing(out, "spec.selector of the Gateway", message);
+    Vec::new()
+}
+
+/// Keeps the hosts that lie in one of our zones. A host elsewhere is a problem only when none is left (k8gb#2183).
+fn place(world: &World, servers: Vec<Server>, out: &mut Resolved) {
+    out.reads.insert(Dep::Zones);
+    let n_hosts = servers.len();
+    if n_hosts > HOSTS_MAX {
+        let message = format!("{n_hosts} hosts; the first {HOSTS_MAX} are served");
+        out.problems.push(Problem::new(problem::Kind::InvalidReference, "hosts", message));
+    }
+    let mut outside = Vec::new();
+    for mut server in servers.into_iter().take(HOSTS_MAX) {
+        let host = match names::canonical(&server.host) {
+            Ok(host) => host,
+            Err(error) => {
+                let field = format!("host {:?}", server.host);
+                let problem = Problem::new(problem::Kind::InvalidReference, field, error.to_string());
+                out.problems.push(problem);
+                continue;
+            }
+        };
+        match zones::find(&host, world.zones.values().filter(|zone| !zone.deleting)) {
+            None => outside.push(host),
+            Some(_) if names::local_targets(&host).published().is_none() => {
+                let message = "the name is too long for its local targets; 253 characters with 'localtargets.'";
+                out.problems.push(Problem::new(
+                    problem::Kind::InvalidReference,
+                    format!("host {host:?}"),
+                    message,
+                ));
+            }
+            Some(zone) => {
+                out.zones.insert(host.clone(), zone.zone.clone());
+                server.host = host;
+                out.servers.push(server);
+            }
+        }
+    }
+    if out.servers.is_empty() && !outside.is_empty() {
+        let message = format!("no ZoneDelegation covers {}", outside.join(", "));
+        out.problems.push(Problem::new(problem::Kind::NoZone, "hosts", message));
+    }
+}
+
+/// Decides what the hosts are answered with.
+///
+/// `taken` names hosts that an older Gslb publishes already.
+pub fn decide(
+    world: &World,
+    mut resolved: Resolved,
+    taken: &BTreeMap<String, GslbId>,
+    ctx: Context<'_>,
+) -> Decision {
+    let Some(rules) = resolved.rules.clone() else {
+        return Decision { resolved, ..Decision::default() };
+    };
+    let mut hosts = BTreeMap::new();
+    let mut again_at: Option<Timestamp> = None;
+    for server in &resolved.servers {
+        resolved.reads.extend(
+            server
+                .services
+                .iter()
+                .map(|s| Dep::Object(Kind::Service, Key::new(&s.namespace, &s.name))),
+        );
+        if let Some(owner) = taken.get(&server.host) {
+            resolved.problems.push(Problem::new(
+                problem::Kind::HostTaken,
+                format!("host {:?}", server.host),
+                format!("Gslb {} is older and publishes it", owner.key),
+            ));
+            continue;
+        }
+        let health =
+            health::of_host(rules.policy, server.services.iter().map(|s| world.backend(s)));
+        let zone = resolved.zones.get(&server.host).cloned().unwrap_or_default();
+        let host =
+            decide_host(world, &server.host, zone, health, &rules, &resolved.addresses, ctx, &mut again_at);
+        hosts.insert(server.host.clone(), host);
+    }
+    Decision { resolved, hosts, again_at }
+}
+
+#[expect(clippy::too_many_arguments, reason = "the parts of one decision, used in one place")]
+fn decide_host(
+    world: &World,
+    host: &str,
+    zone: String,
+    health: Health,
+    rules: &Rules,
+    addresses: &[IpAddr],
+    ctx: Context<'_>,
+    again_at: &mut Option<Timestamp>,
+) -> HostDecision {
+    let offered: &[IpAddr] = if rules.drained { &[] } else { addresses };
+    let mut records = HostRecords::default();
+    if health == Health::Healthy {
+        records.local = offered.to_vec();
+    }
+    let tags: BTreeSet<&str> = world
+        .zones
+        .values()
+        .filter(|candidate| candidate.zone == zone)
+        .flat_map(|zone| zone.peers(&ctx.config.prefix, &ctx.config.geo_tag))
+        .map(|(tag, _)| tag)
+        .collect();
+    let mut waiting = false;
+    let mut why = BTreeMap::new();
+    for family in Family::BOTH {
+        let own: Vec<IpAddr> =
+            offered.iter().copied().filter(|ip| Family::of(ip) == family).collect();
+        let mut peers: BTreeMap<String, PeerAnswer> = BTreeMap::new();
+        for tag in &tags {
+            let (answer, until) = ctx.view.answer(host, tag, family, ctx.now, rules.hold);
+            peers.insert((*tag).to_owned(), answer);
+            *again_at = match (*again_at, until) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            };
+        }
+        let own = Own { tag: &ctx.config.geo_tag, health, addresses: &own };
+        let Selection { targets, waiting: waits, why: reasons, .. } =
+            select(&rules.strategy, own, &peers);
+        waiting |= waits;
+        for (tag, ips) in targets {
+            records.targets.entry(tag).or_default().extend(ips);
+        }
+        why.insert(family, reasons);
+    }
+    HostDecision { zone, health, records, waiting, why }
+}
+
+#[cfg(test)]
+mod tests;

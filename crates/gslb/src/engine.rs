@@ -1,0 +1,345 @@
+//! The controller without its hands: inputs come in, effects come out.
+//!
+//! An [`Engine`] holds everything one cluster knows and decides. The shell feeds it watch events, peers' answers and
+//! looked-up names with [`Engine::take`], and asks it to [`Engine::settle`]; what comes back is everything to be done
+//! outside: records to publish, objects to write, names to look up, peers to ask. The engine has no clock, no sockets
+//! and no tasks, so a whole fleet of them runs in a test under a virtual clock.
+//!
+//! Work is proportional to what changed: an event makes the Gslbs that read its object dirty, and only those are
+//! decided again. Nothing is decided before every kind has been listed once, because until then absence means nothing.
+
+mod claims;
+mod effect;
+mod gslbs;
+mod zones;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use flotilla_dns::catalog;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::{
+    config::Config,
+    decide::{Context, Decision},
+    endpoints,
+    expose::Lookup,
+    ingress,
+    key::Key,
+    kinds::Kind,
+    publish::{self, Book},
+    view::{Family, Observation, View},
+    world::{Change, Dep, GslbId, World},
+    zone_plan::Plan,
+};
+
+use self::claims::Claims;
+pub use self::effect::{Action, Effect, Target};
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// An object changed.
+    Watch(Kind, Change),
+    /// A peer answered, or did not.
+    Answer {
+        /// The host it was asked about.
+        host: String,
+        /// Its tag.
+        tag: String,
+        /// The family it was asked for.
+        family: Family,
+        /// What it said.
+        observation: Observation,
+    },
+    /// A name was looked up.
+    Lookup {
+        /// The name.
+        name: String,
+        /// What came of it.
+        lookup: Lookup,
+    },
+}
+
+/// Who wants a name looked up.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Wanter {
+    Gslb(GslbId),
+    Zone(String),
+    OwnDns,
+}
+
+/// Everything one cluster knows and has decided.
+#[derive(Debug)]
+pub struct Engine {
+    config: Config,
+    world: World,
+    view: View,
+    lookups: BTreeMap<String, Lookup>,
+    book: Book,
+    claims: Claims,
+    decisions: BTreeMap<GslbId, Decision>,
+    plans: BTreeMap<String, Plan>,
+    /// Peers last told to the shell, by zone.
+    peers: BTreeMap<String, BTreeMap<String, Vec<std::net::IpAddr>>>,
+    wanted: BTreeMap<Wanter, BTreeSet<String>>,
+    wanted_count: BTreeMap<String, usize>,
+    /// What was last sent to the API server and has not come back by a watch yet.
+    sent: BTreeMap<Target, Action>,
+    /// Dynamic updates last asked for, by zone: present or not, and with which addresses.
+    updates: BTreeMap<String, (bool, Vec<std::net::IpAddr>)>,
+    dirty: BTreeSet<GslbId>,
+    dirty_zones: bool,
+    dirty_endpoints: BTreeSet<Key>,
+    dirty_ingresses: BTreeSet<Key>,
+    /// When to decide a Gslb again although nothing happens.
+    due: BTreeSet<(Timestamp, GslbId)>,
+    changes: Vec<catalog::Change>,
+    effects: Vec<Effect>,
+}
+
+impl Engine {
+    /// An engine that knows nothing yet.
+    pub fn new(config: Config) -> Engine {
+        Engine {
+            config,
+            world: World::default(),
+            view: View::default(),
+            lookups: BTreeMap::new(),
+            book: Book::default(),
+            claims: Claims::default(),
+            decisions: BTreeMap::new(),
+            plans: BTreeMap::new(),
+            peers: BTreeMap::new(),
+            wanted: BTreeMap::new(),
+            wanted_count: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            updates: BTreeMap::new(),
+            dirty: BTreeSet::new(),
+            dirty_zones: true,
+            dirty_endpoints: BTreeSet::new(),
+            dirty_ingresses: BTreeSet::new(),
+            due: BTreeSet::new(),
+            changes: Vec::new(),
+            effects: Vec::new(),
+        }
+    }
+
+    /// Takes in what happened; nothing is decided yet.
+    pub fn take(&mut self, input: Input) {
+        match input {
+            Input::Watch(kind, change) => self.watch(kind, change),
+            Input::Answer { host, tag, family, observation } => {
+                let Some(owner) = self.claims.winner(&host).cloned() else { return };
+                if self.view.note(&host, &tag, family, observation) {
+                    self.dirty.insert(owner);
+                }
+            }
+            Input::Lookup { name, lookup } => self.looked_up(name, lookup),
+        }
+    }
+
+    /// Decides everything that what happened, or the time, makes necessary.
+    pub fn settle(&mut self, now: Timestamp) -> Vec<Effect> {
+        if !self.world.is_synced() {
+            return Vec::new();
+        }
+        while let Some((at, _)) = self.due.first()
+            && *at <= now
+            && let Some((_, id)) = self.due.pop_first()
+        {
+            self.dirty.insert(id);
+        }
+        if std::mem::take(&mut self.dirty_zones) {
+            self.settle_zones(now);
+        }
+        for key in std::mem::take(&mut self.dirty_ingresses) {
+            self.settle_ingress(&key);
+        }
+        // Every Gslb is resolved before any is decided, so that a host that moves has one owner at a time.
+        let mut resolved = BTreeMap::new();
+        while let Some(id) = self.dirty.pop_first() {
+            if !resolved.contains_key(&id) {
+                let outcome = self.resolve(&id, now);
+                resolved.insert(id, outcome);
+            }
+        }
+        for (id, outcome) in resolved {
+            self.settle_gslb(&id, outcome, now);
+        }
+        for key in std::mem::take(&mut self.dirty_endpoints) {
+            self.settle_endpoint(&key);
+        }
+        if !self.changes.is_empty() {
+            // Records first: nothing outside may be ahead of what we answer.
+            self.effects.insert(0, Effect::Publish(std::mem::take(&mut self.changes)));
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    /// When [`Engine::settle`] wants to be called although nothing happens.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// What was decided for a Gslb last.
+    pub fn decision(&self, id: &GslbId) -> Option<&Decision> {
+        self.decisions.get(id)
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn watch(&mut self, kind: Kind, change: Change) {
+        let touched = self.world.apply(kind, change);
+        self.dirty.extend(touched.gslbs);
+        for (kind, key) in touched.objects {
+            match kind {
+                Kind::ZoneDelegation => self.dirty_zones = true,
+                Kind::DnsEndpoint => {
+                    self.sent.remove(&Target::Endpoint(key.clone()));
+                    self.dirty_zones |= key.namespace == self.config.namespace;
+                    self.owner_of_endpoint(&key);
+                    self.dirty_endpoints.insert(key);
+                }
+                Kind::Ingress => {
+                    self.dirty_zones = true;
+                    self.sent.remove(&Target::Ingress(key.clone()));
+                    self.dirty_ingresses.insert(key);
+                }
+                Kind::Service => self.dirty_zones |= key.namespace == self.config.namespace,
+                Kind::Gslb => {
+                    self.sent.remove(&Target::Gslb(key.clone()));
+                    self.dirty_ingresses.insert(key.clone());
+                    self.dirty_endpoints.insert(key);
+                }
+                Kind::LegacyGslb => {
+                    self.dirty_endpoints.insert(key);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A DNSEndpoint that somebody changed is written again by the Gslb it belongs to.
+    fn owner_of_endpoint(&mut self, key: &Key) {
+        for legacy in [false, true] {
+            let id = GslbId { legacy, key: key.clone() };
+            if self.decisions.contains_key(&id) {
+                self.dirty.insert(id);
+            }
+        }
+    }
+
+    fn looked_up(&mut self, name: String, lookup: Lookup) {
+        if !self.wanted_count.contains_key(&name) {
+            return;
+        }
+        let failed_again = matches!(lookup, Lookup::Failed(_))
+            && matches!(self.lookups.get(&name), Some(Lookup::Addresses(_)));
+        let zone_wants = self
+            .wanted
+            .iter()
+            .any(|(wanter, names)| !matches!(wanter, Wanter::Gslb(_)) && names.contains(&name));
+        if zone_wants {
+            self.dirty_zones = true;
+            self.forget_update(&name);
+        }
+        if failed_again {
+            // The last good answer stays; one lost datagram must not take addresses away.
+            return;
+        }
+        if self.lookups.get(&name) != Some(&lookup) {
+            self.dirty.extend(self.world.readers(&Dep::Lookup(name.clone())).cloned());
+            self.lookups.insert(name, lookup);
+        }
+    }
+
+    /// Publishes a DNSEndpoint of somebody else, or one of ours that is still being decided.
+    fn settle_endpoint(&mut self, key: &Key) {
+        let source = publish::Source::Endpoint(key.clone());
+        let wanted = match self.world.endpoints.get(key) {
+            Some(view) if endpoints::is_local(&view.labels) => {
+                let mut entries = publish::entries_of_endpoint(&view.spec);
+                let owner = [false, true]
+                    .into_iter()
+                    .map(|legacy| GslbId { legacy, key: key.clone() })
+                    .find(|id| self.world.gslbs.contains_key(id));
+                match owner.and_then(|id| self.decisions.get(&id)) {
+                    Some(decision) => entries.retain(|name, _| {
+                        decision.hosts.get(name).is_some_and(|host| host.waiting)
+                    }),
+                    None if view.owned_by_gslb => entries.clear(),
+                    None => {}
+                }
+                entries
+            }
+            _ => BTreeMap::new(),
+        };
+        let changes = self.book.set(&source, wanted);
+        self.changes.extend(changes);
+    }
+
+    /// An annotated Ingress creates a Gslb.
+    fn settle_ingress(&mut self, key: &Key) {
+        let Some(view) = self.world.ingresses.get(key) else { return };
+        let id = GslbId { legacy: false, key: key.clone() };
+        let existing = self.world.gslbs.get(&id);
+        if let Some(object) = ingress::annotated(key, view, existing) {
+            self.write(Target::Gslb(key.clone()), Action::Apply(object));
+        }
+    }
+
+    /// Sends a write unless the same one is under way.
+    fn write(&mut self, target: Target, action: Action) {
+        if self.sent.get(&target) != Some(&action) {
+            self.sent.insert(target.clone(), action.clone());
+            self.effects.push(Effect::Write(target, action));
+        }
+    }
+
+    /// Replaces the names somebody wants looked up.
+    fn want(&mut self, wanter: Wanter, names: BTreeSet<String>) {
+        let before = self.wanted.remove(&wanter).unwrap_or_default();
+        for name in names.difference(&before) {
+            let count = self.wanted_count.entry(name.clone()).or_default();
+            *count += 1;
+            if *count == 1 {
+                let name_server = !matches!(wanter, Wanter::Gslb(_));
+                self.effects.push(Effect::Resolve { name: name.clone(), name_server });
+            }
+        }
+        for name in before.difference(&names) {
+            if let Some(count) = self.wanted_count.get_mut(name) {
+                *count -= 1;
+                if *count == 0 {
+                    self.wanted_count.remove(name);
+                    self.lookups.remove(name);
+                    self.effects.push(Effect::Forget { name: name.clone() });
+                }
+            }
+        }
+        if !names.is_empty() {
+            self.wanted.insert(wanter, names);
+        }
+    }
+
+    fn warn(&mut self, regarding: Value, reason: &'static str, message: String) {
+        self.effects.push(Effect::Warn { regarding, reason, message });
+    }
+}
+
+/// What decisions read besides the world; a free function so that the world may be borrowed at the same time.
+fn context<'a>(
+    config: &'a Config,
+    view: &'a View,
+    lookups: &'a BTreeMap<String, Lookup>,
+    now: Timestamp,
+) -> Context<'a> {
+    Context { config, view, lookups, now }
+}
+
+#[cfg(test)]
+mod tests;

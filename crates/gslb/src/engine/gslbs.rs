@@ -1,0 +1,224 @@
+//! The engine's part about Gslbs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{Action, Effect, Engine, Target, Wanter, context};
+use crate::{
+    decide::{self, Decision, Resolved},
+    endpoints, ingress,
+    kinds::Kind,
+    names,
+    problem::{self, Problem},
+    publish::{self, Source},
+    status,
+    world::{EndpointView, GslbId, GslbView},
+};
+
+/// Warning events for one change of an object's problems.
+const EVENTS_MAX: usize = 5;
+
+impl Engine {
+    /// Finds the hosts of a Gslb and lays claim to them; none when the Gslb is gone.
+    pub(super) fn resolve(&mut self, id: &GslbId, now: Timestamp) -> Option<Resolved> {
+        let ctx = context(&self.config, &self.view, &self.lookups, now);
+        let outcome = self
+            .world
+            .gslbs
+            .get(id)
+            .map(|gslb| (decide::resolve(&self.world, id, gslb, ctx), gslb.created.clone()));
+        let (hosts, created): (BTreeSet<String>, String) = match &outcome {
+            Some((resolved, created)) if resolved.rules.is_some() => (
+                resolved.servers.iter().map(|server| server.host.clone()).collect(),
+                created.clone(),
+            ),
+            _ => (BTreeSet::new(), String::new()),
+        };
+        let concerned = self.claims.set(id, &created, hosts);
+        self.dirty.extend(concerned);
+        outcome.map(|(resolved, _)| resolved)
+    }
+
+    /// Decides a resolved Gslb, or forgets one that is gone.
+    pub(super) fn settle_gslb(
+        &mut self,
+        id: &GslbId,
+        resolved: Option<Resolved>,
+        now: Timestamp,
+    ) {
+        let before = self.decisions.remove(id);
+        self.due.retain(|(_, due)| due != id);
+        self.dirty_endpoints.insert(id.key.clone());
+        let (Some(resolved), Some(gslb)) = (resolved, self.world.gslbs.get(id).cloned()) else {
+            return self.forget(id, before);
+        };
+        let ctx = context(&self.config, &self.view, &self.lookups, now);
+        let taken = self.claims.taken(id);
+        let decision = decide::decide(&self.world, resolved, &taken, ctx);
+        self.world.set_reads(id, decision.resolved.reads.clone());
+        self.want(Wanter::Gslb(id.clone()), decision.resolved.hostnames.clone());
+        self.follow(before.as_ref(), &decision);
+        self.publish_decision(id, &decision);
+        if let Some(at) = decision.again_at {
+            self.due.insert((at, id.clone()));
+        }
+        let owner = owner_reference(id, &gslb.uid);
+        let existing = self.world.ingresses.get(&id.key);
+        if let Some(object) = ingress::embedded(&id.key, &gslb, &owner, existing) {
+            self.write(Target::Ingress(id.key.clone()), Action::Apply(object));
+        }
+        if !decision.is_waiting() {
+            self.write_endpoint(id, &owner, &decision);
+            self.write_status(id, &gslb, &decision, now);
+        }
+        if before.as_ref() != Some(&decision) {
+            let decision = Some(Box::new(decision.clone()));
+            self.effects.push(Effect::Decided { id: id.clone(), decision });
+        }
+        self.decisions.insert(id.clone(), decision);
+    }
+
+    fn forget(&mut self, id: &GslbId, before: Option<Decision>) {
+        self.world.set_reads(id, BTreeSet::new());
+        self.want(Wanter::Gslb(id.clone()), BTreeSet::new());
+        self.sent.remove(&status_target(id));
+        let changes = self.book.set(&Source::Decision(id.clone()), BTreeMap::new());
+        self.changes.extend(changes);
+        if let Some(before) = before {
+            self.follow(Some(&before), &Decision::default());
+            self.effects.push(Effect::Decided { id: id.clone(), decision: None });
+        }
+        let kind = if id.legacy { Kind::LegacyGslb } else { Kind::Gslb };
+        if let Some(error) = self.world.unreadable.get(&(kind, id.key.clone())) {
+            let problem = Problem::new(problem::Kind::InvalidSpec, "spec", error.clone());
+            let regarding = object_reference(id, "");
+            self.warn(regarding, problem.kind.event_reason(), problem.to_string());
+        }
+    }
+
+    /// Tells the shell which hosts to ask about.
+    fn follow(&mut self, before: Option<&Decision>, now: &Decision) {
+        let old = before.map(|decision| &decision.hosts);
+        for (host, decided) in &now.hosts {
+            if old.and_then(|old| old.get(host)).is_none_or(|old| old.zone != decided.zone) {
+                let zone = decided.zone.clone();
+                self.effects.push(Effect::Watch { host: host.clone(), zone });
+            }
+        }
+        for host in old.into_iter().flat_map(BTreeMap::keys) {
+            if !now.hosts.contains_key(host) && self.claims.winner(host).is_none() {
+                self.view.forget(host);
+                self.effects.push(Effect::Unwatch { host: host.clone() });
+            }
+        }
+    }
+
+    /// Publishes local targets at once, and the host unless it waits for a peer.
+    fn publish_decision(&mut self, id: &GslbId, decision: &Decision) {
+        let mut wanted = BTreeMap::new();
+        let mut keep = Vec::new();
+        if let Some(rules) = &decision.resolved.rules {
+            for (host, decided) in &decision.hosts {
+                if let Some(entry) = publish::entry_of_local(&decided.records.local, rules) {
+                    for name in names::local_targets(host).asked() {
+                        wanted.insert(name.to_owned(), entry.clone());
+                    }
+                }
+                if decided.waiting {
+                    keep.push(host.clone());
+                } else if let Some(entry) = publish::entry_of_host(&decided.records, rules) {
+                    wanted.insert(host.clone(), entry);
+                }
+            }
+        }
+        let changes = self.book.set_keeping(&Source::Decision(id.clone()), wanted, keep);
+        self.changes.extend(changes);
+    }
+
+    fn write_endpoint(&mut self, id: &GslbId, owner: &Value, decision: &Decision) {
+        let records =
+            decision.hosts.iter().map(|(host, d)| (host.clone(), d.records.clone())).collect();
+        let spec = match &decision.resolved.rules {
+            Some(rules) => endpoints::application(&records, rules),
+            None => flotilla_api::DnsEndpointSpec::default(),
+        };
+        let existing = self.world.endpoints.get(&id.key);
+        if existing.is_none() && spec.endpoints.is_empty() {
+            return;
+        }
+        let object = endpoints::application_object(&id.key, owner.clone(), &spec);
+        if existing.is_some_and(|existing| is_written(existing, &object, &spec)) {
+            return;
+        }
+        self.write(Target::Endpoint(id.key.clone()), Action::Apply(object));
+    }
+
+    fn write_status(&mut self, id: &GslbId, gslb: &GslbView, decision: &Decision, now: Timestamp) {
+        let before = gslb.status.as_ref();
+        let wanted =
+            status::of_decision(decision, &self.config.geo_tag, before, gslb.generation, now);
+        if before == Some(&wanted) {
+            self.sent.remove(&status_target(id));
+            return;
+        }
+        let message = |conditions: &[flotilla_api::Condition]| {
+            conditions.iter().find(|c| c.kind == "Ready").map(|c| c.message.clone())
+        };
+        let news = message(&wanted.conditions)
+            != before.and_then(|status| message(&status.conditions));
+        let target = status_target(id);
+        let action = Action::Status(json!(wanted));
+        if news && self.sent.get(&target) != Some(&action) {
+            let regarding = object_reference(id, &gslb.uid);
+            for problem in decision.resolved.problems.iter().take(EVENTS_MAX) {
+                self.warn(regarding.clone(), problem.kind.event_reason(), problem.to_string());
+            }
+        }
+        self.write(target, action);
+    }
+}
+
+/// Whether the API server has what we want to write.
+fn is_written(
+    existing: &EndpointView,
+    object: &Value,
+    spec: &flotilla_api::DnsEndpointSpec,
+) -> bool {
+    let owner = object["metadata"]["ownerReferences"][0]["uid"].as_str().unwrap_or_default();
+    existing.spec == *spec
+        && json!(existing.labels) == object["metadata"]["labels"]
+        && json!(existing.annotations) == object["metadata"]["annotations"]
+        && existing.owners.contains(owner)
+}
+
+fn status_target(id: &GslbId) -> Target {
+    Target::GslbStatus { legacy: id.legacy, key: id.key.clone() }
+}
+
+fn api_version(id: &GslbId) -> &'static str {
+    if id.legacy { "k8gb.absa.oss/v1beta1" } else { "k8gb.io/v1beta1" }
+}
+
+fn owner_reference(id: &GslbId, uid: &str) -> Value {
+    json!({
+        "apiVersion": api_version(id),
+        "kind": "Gslb",
+        "name": id.key.name,
+        "uid": uid,
+        "controller": true,
+        "blockOwnerDeletion": true,
+    })
+}
+
+fn object_reference(id: &GslbId, uid: &str) -> Value {
+    json!({
+        "apiVersion": api_version(id),
+        "kind": "Gslb",
+        "namespace": id.key.namespace,
+        "name": id.key.name,
+        "uid": uid,
+    })
+}
+

@@ -1,0 +1,179 @@
+//! The engine's part about zones.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::IpAddr,
+};
+
+use flotilla_api::ZoneDelegationStatus;
+use flotilla_dns::zone::hourly_serial;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{Action, Effect, Engine, Target, Wanter};
+use crate::{
+    endpoints,
+    expose::Lookup,
+    key::Key,
+    names, status,
+    world::Dep,
+    zone_plan::{self, Plan},
+    zones::Zone,
+};
+
+impl Engine {
+    /// Plans every zone again: there are few of them, and they depend on each other's servers rarely enough.
+    pub(super) fn settle_zones(&mut self, now: Timestamp) {
+        for setting in self.config.zones.clone() {
+            let name = names::zone_object(&setting.zone);
+            let existing = self.world.zones.get(&name);
+            if existing.is_some_and(|zone| zone.deleting) {
+                continue;
+            }
+            match zone_plan::generated(&setting, existing) {
+                Some(object) => self.write(Target::Zone(name), Action::Apply(object)),
+                None => {
+                    self.sent.remove(&Target::Zone(name));
+                }
+            }
+        }
+        let (own, hostnames) = zone_plan::own_dns(&self.world, &self.config, &self.lookups);
+        self.want(Wanter::OwnDns, hostnames);
+        let zones: Vec<Zone> = self.world.zones.values().cloned().collect();
+        let mut settings = BTreeMap::new();
+        let mut plans = BTreeMap::new();
+        for zone in &zones {
+            let written = self
+                .world
+                .endpoints
+                .get(&Key::new(&self.config.namespace, names::delegation_object(&zone.zone)))
+                .map(|view| view.spec.clone());
+            let plan = zone_plan::plan(zone, &self.config, &own, &self.lookups, written.as_ref());
+            let unix = u64::try_from(now.as_second()).unwrap_or_default();
+            // The serial is the one of the hour in which the servers changed last.
+            let unchanged = self.plans.get(&zone.object).is_some_and(|p| p.servers == plan.servers);
+            let serial = match self.book.serial(&zone.zone) {
+                Some(serial) if unchanged => serial,
+                _ => hourly_serial(unix),
+            };
+            if plan.served
+                && let Some(found) = zone_plan::settings(zone, &plan.servers, serial)
+            {
+                settings.insert(zone.zone.clone(), found);
+            }
+            self.settle_zone(zone, &plan, &own, now);
+            plans.insert(zone.object.clone(), plan);
+        }
+        for gone in self.plans.keys().filter(|name| !plans.contains_key(*name)).cloned().collect::<Vec<_>>()
+        {
+            self.want(Wanter::Zone(gone), BTreeSet::new());
+        }
+        self.plans = plans;
+        let changes = self.book.set_zones(settings);
+        self.changes.extend(changes);
+        self.tell_peers(&zones);
+    }
+
+    fn settle_zone(&mut self, zone: &Zone, plan: &Plan, own: &[IpAddr], now: Timestamp) {
+        let name = zone.object.clone();
+        self.want(Wanter::Zone(name.clone()), plan.lookups.clone());
+        if plan.finalizer != zone.has_finalizer {
+            self.write(Target::ZoneFinalizer(name.clone()), Action::Finalizer(plan.finalizer));
+        } else {
+            self.sent.remove(&Target::ZoneFinalizer(name.clone()));
+        }
+        if plan.servers != zone.servers && !(zone.deleting && !plan.finalizer) {
+            let condition = status::ready(&plan.problems, &[], None, now);
+            let status = ZoneDelegationStatus {
+                conditions: vec![condition],
+                dns_servers: plan.servers.clone(),
+            };
+            self.write(Target::ZoneStatus(name), Action::Status(json!(status)));
+        } else {
+            self.sent.remove(&Target::ZoneStatus(name));
+        }
+        if let Some(object) = &plan.delegation {
+            self.write_delegation(zone, object);
+        }
+        self.update(zone, plan, own);
+    }
+
+    fn write_delegation(&mut self, zone: &Zone, object: &Value) {
+        let key = Key::new(&self.config.namespace, names::delegation_object(&zone.zone));
+        let existing = self.world.endpoints.get(&key);
+        match (existing, object) {
+            (None, Value::Null) => {}
+            (Some(_), Value::Null) => self.write(Target::Endpoint(key), Action::Delete),
+            (Some(existing), object)
+                if json!(existing.spec) == object["spec"]
+                    && existing.labels.get(endpoints::DNS_TYPE).is_some_and(|v| v == "extdns") => {}
+            _ => self.write(Target::Endpoint(key), Action::Apply(object.clone())),
+        }
+    }
+
+    /// Asks for a dynamic update when the parent zone does not say what it should about us.
+    fn update(&mut self, zone: &Zone, plan: &Plan, own: &[IpAddr]) {
+        let Some(present) = plan.update else { return };
+        let wanted: Vec<IpAddr> = if present { own.to_vec() } else { Vec::new() };
+        if present && wanted.is_empty() {
+            return;
+        }
+        let said = match self.lookups.get(&plan.own_name) {
+            Some(Lookup::Addresses(found)) => {
+                Some(found.iter().copied().collect::<BTreeSet<_>>())
+            }
+            _ => None,
+        };
+        let right = said == Some(wanted.iter().copied().collect());
+        let asked = self.updates.get(&zone.zone) == Some(&(present, wanted.clone()));
+        if right || asked {
+            return;
+        }
+        self.updates.insert(zone.zone.clone(), (present, wanted.clone()));
+        self.effects.push(Effect::Update {
+            zone: zone.zone.clone(),
+            parent: zone.parent.clone(),
+            own_name: plan.own_name.clone(),
+            addresses: wanted,
+        });
+    }
+
+    /// A new look at one of our own name servers allows another update.
+    pub(super) fn forget_update(&mut self, name: &str) {
+        let owners = self.plans.iter().filter(|(_, plan)| plan.own_name == name);
+        let zones: Vec<String> = owners
+            .filter_map(|(object, _)| self.world.zones.get(object).map(|zone| zone.zone.clone()))
+            .collect();
+        for zone in zones {
+            self.updates.remove(&zone);
+        }
+    }
+
+    /// Tells the shell whom to ask, when that changed, and decides the Gslbs again that depend on it.
+    fn tell_peers(&mut self, zones: &[Zone]) {
+        let mut peers: BTreeMap<String, BTreeMap<String, Vec<IpAddr>>> = BTreeMap::new();
+        for zone in zones.iter().filter(|zone| !zone.deleting) {
+            let by_tag = peers.entry(zone.zone.clone()).or_default();
+            for (tag, address) in zone.peers(&self.config.prefix, &self.config.geo_tag) {
+                if let Ok(ip) = address.parse() {
+                    by_tag.entry(tag.to_owned()).or_default().push(ip);
+                }
+            }
+        }
+        if peers == self.peers {
+            return;
+        }
+        for (zone, by_tag) in &peers {
+            if self.peers.get(zone) != Some(by_tag) {
+                let effect = Effect::Peers { zone: zone.clone(), peers: by_tag.clone() };
+                self.effects.push(effect);
+            }
+        }
+        for zone in self.peers.keys().filter(|zone| !peers.contains_key(*zone)) {
+            let effect = Effect::Peers { zone: zone.clone(), peers: BTreeMap::new() };
+            self.effects.push(effect);
+        }
+        self.peers = peers;
+        self.dirty.extend(self.world.readers(&Dep::Zones).cloned());
+    }
+}
