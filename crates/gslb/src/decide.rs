@@ -14,6 +14,7 @@ use std::{
 };
 
 use flotilla_api::gslb::Server;
+use flotilla_dns::{record::Data, zone::Entry};
 use jiff::Timestamp;
 
 use crate::{
@@ -94,6 +95,19 @@ pub struct Decision {
     pub again_at: Option<Timestamp>,
 }
 
+impl HostDecision {
+    /// Whether an earlier answer sends clients to this cluster although it cannot serve the host any more. Such an
+    /// answer is not kept, not even while a peer has yet to be asked.
+    pub fn is_stale(&self, earlier: &Entry, addresses: &[IpAddr]) -> bool {
+        let own = |data: &Data| match data {
+            Data::A(ip) => addresses.contains(&IpAddr::V4(*ip)),
+            Data::Aaaa(ip) => addresses.contains(&IpAddr::V6(*ip)),
+            _ => false,
+        };
+        self.records.local.is_empty() && earlier.sets.iter().flat_map(|set| &set.data).any(own)
+    }
+}
+
 impl Decision {
     /// Whether any host waits for a peer.
     pub fn is_waiting(&self) -> bool {
@@ -120,7 +134,15 @@ pub fn resolve(world: &World, id: &GslbId, gslb: &GslbView, ctx: Context<'_>) ->
         addresses(world, gslb, ctx, &referent.via, &field, &mut out);
     } else if let Some(status) = &gslb.status {
         // The object is gone: its hosts stay balanced, without us.
-        servers = status.servers.iter().cloned().map(|s| Server { services: vec![], ..s }).collect();
+        servers = status
+            .servers
+            .iter()
+            .cloned()
+            .map(|s| Server {
+                services: vec![],
+                ..s
+            })
+            .collect();
     }
     place(world, servers, &mut out);
     out.problems.sort();
@@ -146,7 +168,11 @@ fn referent<'w>(
                 "name the object to balance here, or embed an Ingress in spec.ingress",
             ));
         } else if found.is_none() {
-            missing(out, "spec.ingress", format!("the Ingress {} is being created", id.key));
+            missing(
+                out,
+                "spec.ingress",
+                format!("the Ingress {} is being created", id.key),
+            );
         }
         return found;
     }
@@ -154,14 +180,20 @@ fn referent<'w>(
         out.problems.push(Problem::new(
             problem::Kind::InvalidSpec,
             "spec.resourceRef.kind",
-            format!("{} {} cannot be balanced", reference.api_version, reference.kind),
+            format!(
+                "{} {} cannot be balanced",
+                reference.api_version, reference.kind
+            ),
         ));
         return None;
     };
     let own = &id.key.namespace;
     if !reference.name.is_empty() {
-        let namespace =
-            if reference.namespace.is_empty() { own } else { &reference.namespace };
+        let namespace = if reference.namespace.is_empty() {
+            own
+        } else {
+            &reference.namespace
+        };
         let key = Key::new(namespace, &reference.name);
         let found = lookup(world, kind, key.clone(), out);
         if found.is_none() {
@@ -182,7 +214,10 @@ fn referent<'w>(
         return lookup(world, kind, key.clone(), out);
     }
     let kind = kind.home().kind;
-    let message = format!("exactly 1 {kind} resource expected but {} were found", matching.len());
+    let message = format!(
+        "exactly 1 {kind} resource expected but {} were found",
+        matching.len()
+    );
     missing(out, "spec.resourceRef.matchLabels", message);
     None
 }
@@ -194,11 +229,18 @@ fn lookup<'w>(
     out: &mut Resolved,
 ) -> Option<(Kind, Key, &'w Referent)> {
     out.reads.insert(Dep::Object(kind, key.clone()));
-    world.referents.get(&(kind, key.clone())).map(|referent| (kind, key, referent))
+    world
+        .referents
+        .get(&(kind, key.clone()))
+        .map(|referent| (kind, key, referent))
 }
 
 fn missing(out: &mut Resolved, field: &str, message: String) {
-    out.problems.push(Problem::new(problem::Kind::ReferenceNotFound, field, message));
+    out.problems.push(Problem::new(
+        problem::Kind::ReferenceNotFound,
+        field,
+        message,
+    ));
 }
 
 /// Our addresses, by the annotations, the cluster's setting or the object's status.
@@ -221,14 +263,22 @@ fn addresses(
                     gateway.addresses.clone()
                 }
                 None => {
-                    missing(out, "spec.parentRefs", format!("Gateway {key} does not exist"));
+                    missing(
+                        out,
+                        "spec.parentRefs",
+                        format!("Gateway {key} does not exist"),
+                    );
                     Vec::new()
                 }
             }
         }
         Via::IstioGateway(key) => istio_addresses(world, key, out),
     };
-    let zones: Vec<&str> = world.zones.values().map(|zone| zone.zone.as_str()).collect();
+    let zones: Vec<&str> = world
+        .zones
+        .values()
+        .map(|zone| zone.zone.as_str())
+        .collect();
     let exposed = expose::exposed(expose::Inputs {
         annotations: &gslb.annotations,
         cluster: &ctx.config.cluster_exposed_ips,
@@ -237,16 +287,22 @@ fn addresses(
         lookups: ctx.lookups,
         zones: &zones,
     });
-    out.reads.extend(exposed.hostnames.iter().cloned().map(Dep::Lookup));
+    out.reads
+        .extend(exposed.hostnames.iter().cloned().map(Dep::Lookup));
     out.addresses = exposed.addresses;
     out.hostnames = exposed.hostnames;
     out.problems.extend(exposed.problems);
 }
 
 fn istio_addresses(world: &World, key: &Key, out: &mut Resolved) -> Vec<Address> {
-    out.reads.insert(Dep::Object(Kind::IstioGateway, key.clone()));
+    out.reads
+        .insert(Dep::Object(Kind::IstioGateway, key.clone()));
     let Some(selector) = world.istio_gateways.get(key) else {
-        missing(out, "spec.gateways", format!("Gateway {key} does not exist"));
+        missing(
+            out,
+            "spec.gateways",
+            format!("Gateway {key} does not exist"),
+        );
         return Vec::new();
     };
     out.reads.insert(Dep::All(Kind::Service, String::new()));
@@ -254,13 +310,19 @@ fn istio_addresses(world: &World, key: &Key, out: &mut Resolved) -> Vec<Address>
         .services
         .values()
         .filter(|service| {
-            !selector.is_empty() && selector.iter().all(|(k, v)| service.labels.get(k) == Some(v))
+            !selector.is_empty()
+                && selector
+                    .iter()
+                    .all(|(k, v)| service.labels.get(k) == Some(v))
         })
         .collect();
     if let [service] = selected[..] {
         return service.load_balancer.clone();
     }
-    let message = format!("exactly 1 Service resource expected but {} were found", selected.len());
+    let message = format!(
+        "exactly 1 Service resource expected but {} were found",
+        selected.len()
+    );
     missing(out, "spec.selector of the Gateway", message);
     Vec::new()
 }
@@ -271,7 +333,11 @@ fn place(world: &World, servers: Vec<Server>, out: &mut Resolved) {
     let n_hosts = servers.len();
     if n_hosts > HOSTS_MAX {
         let message = format!("{n_hosts} hosts; the first {HOSTS_MAX} are served");
-        out.problems.push(Problem::new(problem::Kind::InvalidReference, "hosts", message));
+        out.problems.push(Problem::new(
+            problem::Kind::InvalidReference,
+            "hosts",
+            message,
+        ));
     }
     let mut outside = Vec::new();
     for mut server in servers.into_iter().take(HOSTS_MAX) {
@@ -279,7 +345,8 @@ fn place(world: &World, servers: Vec<Server>, out: &mut Resolved) {
             Ok(host) => host,
             Err(error) => {
                 let field = format!("host {:?}", server.host);
-                let problem = Problem::new(problem::Kind::InvalidReference, field, error.to_string());
+                let problem =
+                    Problem::new(problem::Kind::InvalidReference, field, error.to_string());
                 out.problems.push(problem);
                 continue;
             }
@@ -303,7 +370,8 @@ fn place(world: &World, servers: Vec<Server>, out: &mut Resolved) {
     }
     if out.servers.is_empty() && !outside.is_empty() {
         let message = format!("no ZoneDelegation covers {}", outside.join(", "));
-        out.problems.push(Problem::new(problem::Kind::NoZone, "hosts", message));
+        out.problems
+            .push(Problem::new(problem::Kind::NoZone, "hosts", message));
     }
 }
 
@@ -317,7 +385,10 @@ pub fn decide(
     ctx: Context<'_>,
 ) -> Decision {
     let Some(rules) = resolved.rules.clone() else {
-        return Decision { resolved, ..Decision::default() };
+        return Decision {
+            resolved,
+            ..Decision::default()
+        };
     };
     let mut hosts = BTreeMap::new();
     let mut again_at: Option<Timestamp> = None;
@@ -336,17 +407,38 @@ pub fn decide(
             ));
             continue;
         }
-        let health =
-            health::of_host(rules.policy, server.services.iter().map(|s| world.backend(s)));
-        let zone = resolved.zones.get(&server.host).cloned().unwrap_or_default();
-        let host =
-            decide_host(world, &server.host, zone, health, &rules, &resolved.addresses, ctx, &mut again_at);
+        let health = health::of_host(
+            rules.policy,
+            server.services.iter().map(|s| world.backend(s)),
+        );
+        let zone = resolved
+            .zones
+            .get(&server.host)
+            .cloned()
+            .unwrap_or_default();
+        let host = decide_host(
+            world,
+            &server.host,
+            zone,
+            health,
+            &rules,
+            &resolved.addresses,
+            ctx,
+            &mut again_at,
+        );
         hosts.insert(server.host.clone(), host);
     }
-    Decision { resolved, hosts, again_at }
+    Decision {
+        resolved,
+        hosts,
+        again_at,
+    }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the parts of one decision, used in one place")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the parts of one decision, used in one place"
+)]
 fn decide_host(
     world: &World,
     host: &str,
@@ -372,8 +464,11 @@ fn decide_host(
     let mut waiting = false;
     let mut why = BTreeMap::new();
     for family in Family::BOTH {
-        let own: Vec<IpAddr> =
-            offered.iter().copied().filter(|ip| Family::of(ip) == family).collect();
+        let own: Vec<IpAddr> = offered
+            .iter()
+            .copied()
+            .filter(|ip| Family::of(ip) == family)
+            .collect();
         let mut peers: BTreeMap<String, PeerAnswer> = BTreeMap::new();
         for tag in &tags {
             let (answer, until) = ctx.view.answer(host, tag, family, ctx.now, rules.hold);
@@ -383,16 +478,30 @@ fn decide_host(
                 (a, b) => a.or(b),
             };
         }
-        let own = Own { tag: &ctx.config.geo_tag, health, addresses: &own };
-        let Selection { targets, waiting: waits, why: reasons, .. } =
-            select(&rules.strategy, own, &peers);
+        let own = Own {
+            tag: &ctx.config.geo_tag,
+            health,
+            addresses: &own,
+        };
+        let Selection {
+            targets,
+            waiting: waits,
+            why: reasons,
+            ..
+        } = select(&rules.strategy, own, &peers);
         waiting |= waits;
         for (tag, ips) in targets {
             records.targets.entry(tag).or_default().extend(ips);
         }
         why.insert(family, reasons);
     }
-    HostDecision { zone, health, records, waiting, why }
+    HostDecision {
+        zone,
+        health,
+        records,
+        waiting,
+        why,
+    }
 }
 
 #[cfg(test)]

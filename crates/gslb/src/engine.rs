@@ -129,8 +129,15 @@ impl Engine {
     pub fn take(&mut self, input: Input) {
         match input {
             Input::Watch(kind, change) => self.watch(kind, change),
-            Input::Answer { host, tag, family, observation } => {
-                let Some(owner) = self.claims.winner(&host).cloned() else { return };
+            Input::Answer {
+                host,
+                tag,
+                family,
+                observation,
+            } => {
+                let Some(owner) = self.claims.winner(&host).cloned() else {
+                    return;
+                };
                 if self.view.note(&host, &tag, family, observation) {
                     self.dirty.insert(owner);
                 }
@@ -172,7 +179,8 @@ impl Engine {
         }
         if !self.changes.is_empty() {
             // Records first: nothing outside may be ahead of what we answer.
-            self.effects.insert(0, Effect::Publish(std::mem::take(&mut self.changes)));
+            self.effects
+                .insert(0, Effect::Publish(std::mem::take(&mut self.changes)));
         }
         std::mem::take(&mut self.effects)
     }
@@ -226,7 +234,10 @@ impl Engine {
     /// A DNSEndpoint that somebody changed is written again by the Gslb it belongs to.
     fn owner_of_endpoint(&mut self, key: &Key) {
         for legacy in [false, true] {
-            let id = GslbId { legacy, key: key.clone() };
+            let id = GslbId {
+                legacy,
+                key: key.clone(),
+            };
             if self.decisions.contains_key(&id) {
                 self.dirty.insert(id);
             }
@@ -239,22 +250,21 @@ impl Engine {
         }
         let failed_again = matches!(lookup, Lookup::Failed(_))
             && matches!(self.lookups.get(&name), Some(Lookup::Addresses(_)));
-        let zone_wants = self
-            .wanted
-            .iter()
-            .any(|(wanter, names)| !matches!(wanter, Wanter::Gslb(_)) && names.contains(&name));
-        if zone_wants {
-            self.dirty_zones = true;
-            self.forget_update(&name);
-        }
         if failed_again {
             // The last good answer stays; one lost datagram must not take addresses away.
             return;
         }
-        if self.lookups.get(&name) != Some(&lookup) {
-            self.dirty.extend(self.world.readers(&Dep::Lookup(name.clone())).cloned());
-            self.lookups.insert(name, lookup);
+        self.dirty_zones |= self.allow_update(&name, &lookup);
+        if self.lookups.get(&name) == Some(&lookup) {
+            return;
         }
+        self.dirty
+            .extend(self.world.readers(&Dep::Lookup(name.clone())).cloned());
+        self.dirty_zones |= self
+            .wanted
+            .iter()
+            .any(|(wanter, names)| !matches!(wanter, Wanter::Gslb(_)) && names.contains(&name));
+        self.lookups.insert(name, lookup);
     }
 
     /// Publishes a DNSEndpoint of somebody else, or one of ours that is still being decided.
@@ -265,11 +275,16 @@ impl Engine {
                 let mut entries = publish::entries_of_endpoint(&view.spec);
                 let owner = [false, true]
                     .into_iter()
-                    .map(|legacy| GslbId { legacy, key: key.clone() })
+                    .map(|legacy| GslbId {
+                        legacy,
+                        key: key.clone(),
+                    })
                     .find(|id| self.world.gslbs.contains_key(id));
                 match owner.and_then(|id| self.decisions.get(&id)) {
-                    Some(decision) => entries.retain(|name, _| {
-                        decision.hosts.get(name).is_some_and(|host| host.waiting)
+                    Some(decision) => entries.retain(|name, entry| {
+                        decision.hosts.get(name).is_some_and(|host| {
+                            host.waiting && !host.is_stale(entry, &decision.resolved.addresses)
+                        })
                     }),
                     None if view.owned_by_gslb => entries.clear(),
                     None => {}
@@ -284,8 +299,13 @@ impl Engine {
 
     /// An annotated Ingress creates a Gslb.
     fn settle_ingress(&mut self, key: &Key) {
-        let Some(view) = self.world.ingresses.get(key) else { return };
-        let id = GslbId { legacy: false, key: key.clone() };
+        let Some(view) = self.world.ingresses.get(key) else {
+            return;
+        };
+        let id = GslbId {
+            legacy: false,
+            key: key.clone(),
+        };
         let existing = self.world.gslbs.get(&id);
         if let Some(object) = ingress::annotated(key, view, existing) {
             self.write(Target::Gslb(key.clone()), Action::Apply(object));
@@ -308,7 +328,10 @@ impl Engine {
             *count += 1;
             if *count == 1 {
                 let name_server = !matches!(wanter, Wanter::Gslb(_));
-                self.effects.push(Effect::Resolve { name: name.clone(), name_server });
+                self.effects.push(Effect::Resolve {
+                    name: name.clone(),
+                    name_server,
+                });
             }
         }
         for name in before.difference(&names) {
@@ -327,7 +350,11 @@ impl Engine {
     }
 
     fn warn(&mut self, regarding: Value, reason: &'static str, message: String) {
-        self.effects.push(Effect::Warn { regarding, reason, message });
+        self.effects.push(Effect::Warn {
+            regarding,
+            reason,
+            message,
+        });
     }
 }
 
@@ -338,7 +365,12 @@ fn context<'a>(
     lookups: &'a BTreeMap<String, Lookup>,
     now: Timestamp,
 ) -> Context<'a> {
-    Context { config, view, lookups, now }
+    Context {
+        config,
+        view,
+        lookups,
+        now,
+    }
 }
 
 #[cfg(test)]

@@ -99,7 +99,9 @@ pub fn annotated(key: &Key, ingress: &IngressView, existing: Option<&GslbView>) 
     let mut spec = GslbSpec::default();
     if let Some(existing) = existing {
         spec.service_health_policy = existing.spec.service_health_policy;
-        spec.strategy.weight.clone_from(&existing.spec.strategy.weight);
+        spec.strategy
+            .weight
+            .clone_from(&existing.spec.strategy.weight);
         spec.strategy.split_brain_threshold_seconds =
             existing.spec.strategy.split_brain_threshold_seconds;
     }
@@ -115,8 +117,13 @@ pub fn annotated(key: &Key, ingress: &IngressView, existing: Option<&GslbView>) 
         .filter(|(k, _)| [EXPOSED_HOSTNAMES, EXPOSED_IP_ADDRESSES].contains(&k.as_str()))
         .collect();
     if let Some(existing) = existing {
-        let annotations_same = copied.iter().all(|(k, v)| existing.annotations.get(*k) == Some(*v));
-        let same = GslbSpec { service_health_policy: spec.service_health_policy, ..existing.spec.clone() };
+        let annotations_same = copied
+            .iter()
+            .all(|(k, v)| existing.annotations.get(*k) == Some(*v));
+        let same = GslbSpec {
+            service_health_policy: spec.service_health_policy,
+            ..existing.spec.clone()
+        };
         if same == spec && annotations_same {
             return None;
         }

@@ -60,6 +60,11 @@ impl Book {
         changes
     }
 
+    /// What a source wants at a name.
+    pub fn entry(&self, source: &Source, name: &str) -> Option<&Entry> {
+        self.names.get(name)?.get(source)
+    }
+
     /// Serial of a published zone.
     pub fn serial(&self, zone: &str) -> Option<u32> {
         self.zones.get(zone).map(|settings| settings.soa.serial)
@@ -77,7 +82,8 @@ impl Book {
             }
         }
         if !wanted.is_empty() {
-            self.by_source.insert(source.clone(), wanted.keys().cloned().collect());
+            self.by_source
+                .insert(source.clone(), wanted.keys().cloned().collect());
         }
         for (name, entry) in wanted {
             let entries = self.names.entry(name.clone()).or_default();
@@ -86,7 +92,10 @@ impl Book {
                 touched.insert(name);
             }
         }
-        let changes = touched.iter().filter_map(|name| self.change(name)).collect();
+        let changes = touched
+            .iter()
+            .filter_map(|name| self.change(name))
+            .collect();
         for name in &touched {
             if self.names.get(name).is_some_and(BTreeMap::is_empty) {
                 self.names.remove(name);
@@ -103,7 +112,11 @@ impl Book {
         keep: impl IntoIterator<Item = String>,
     ) -> Vec<Change> {
         for name in keep {
-            if let Some(entry) = self.names.get(&name).and_then(|entries| entries.get(source)) {
+            if let Some(entry) = self
+                .names
+                .get(&name)
+                .and_then(|entries| entries.get(source))
+            {
                 wanted.insert(name, entry.clone());
             }
         }
@@ -115,14 +128,27 @@ impl Book {
         let (_, settings) = self
             .zones
             .iter()
-            .filter(|(apex, _)| name.strip_suffix(apex.as_str()).is_some_and(|own| own.ends_with('.')))
+            .filter(|(apex, _)| {
+                name.strip_suffix(apex.as_str())
+                    .is_some_and(|own| own.ends_with('.'))
+            })
             .max_by_key(|(apex, _)| apex.len())?;
         let zone = settings.apex.clone();
         let name_on_the_wire = Name::parse(name).ok()?;
-        let entry = self.names.get(name).and_then(|entries| entries.values().next());
+        let entry = self
+            .names
+            .get(name)
+            .and_then(|entries| entries.values().next());
         Some(match entry {
-            Some(entry) => Change::Set { zone, name: name_on_the_wire, entry: entry.clone() },
-            None => Change::Remove { zone, name: name_on_the_wire },
+            Some(entry) => Change::Set {
+                zone,
+                name: name_on_the_wire,
+                entry: entry.clone(),
+            },
+            None => Change::Remove {
+                zone,
+                name: name_on_the_wire,
+            },
         })
     }
 }

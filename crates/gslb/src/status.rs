@@ -34,7 +34,9 @@ pub fn ready(
         message.truncate(at);
         message.push('…');
     }
-    let unchanged = before.iter().find(|c| c.kind == "Ready" && c.status == status);
+    let unchanged = before
+        .iter()
+        .find(|c| c.kind == "Ready" && c.status == status);
     Condition {
         kind: "Ready".to_owned(),
         status: status.to_owned(),
@@ -57,24 +59,38 @@ pub fn of_decision(
     now: Timestamp,
 ) -> GslbStatus {
     let resolved = &decision.resolved;
-    let conditions = before.map(|status| status.conditions.as_slice()).unwrap_or_default();
+    let conditions = before
+        .map(|status| status.conditions.as_slice())
+        .unwrap_or_default();
     let texts = |ips: &[IpAddr]| ips.iter().map(IpAddr::to_string).collect::<Vec<_>>();
     let healthy_records: BTreeMap<String, Vec<String>> = decision
         .hosts
         .iter()
         .map(|(host, decided)| {
-            let ips: Vec<IpAddr> = decided.records.targets.values().flatten().copied().collect();
+            let ips: Vec<IpAddr> = decided
+                .records
+                .targets
+                .values()
+                .flatten()
+                .copied()
+                .collect();
             (host.clone(), texts(&ips))
         })
         .filter(|(_, ips)| !ips.is_empty())
         .collect();
-    let hosts: Vec<&str> = resolved.servers.iter().map(|server| server.host.as_str()).collect();
+    let hosts: Vec<&str> = resolved
+        .servers
+        .iter()
+        .map(|server| server.host.as_str())
+        .collect();
     GslbStatus {
         conditions: vec![ready(&resolved.problems, conditions, Some(generation), now)],
         geo_tag: geo_tag.to_owned(),
         healthy_records,
         hosts: hosts.join(", "),
-        load_balancer: LoadBalancer { exposed_ips: texts(&resolved.addresses) },
+        load_balancer: LoadBalancer {
+            exposed_ips: texts(&resolved.addresses),
+        },
         servers: servers(decision, before),
         service_health: decision
             .hosts
@@ -91,7 +107,10 @@ fn servers(decision: &Decision, before: Option<&GslbStatus>) -> Vec<Server> {
     match before {
         Some(before) if found.iter().all(|server| server.services.is_empty()) => {
             let known = |host: &str| before.servers.iter().find(|server| server.host == host);
-            found.iter().map(|s| known(&s.host).cloned().unwrap_or_else(|| s.clone())).collect()
+            found
+                .iter()
+                .map(|s| known(&s.host).cloned().unwrap_or_else(|| s.clone()))
+                .collect()
         }
         _ => found.clone(),
     }

@@ -139,8 +139,13 @@ impl View {
     /// Forgets a host that is not balanced any more.
     pub fn forget(&mut self, host: &str) {
         let from = (host.to_owned(), String::new(), Family::V4);
-        let topics: Vec<Topic> =
-            self.seen.range(from..).map(|(t, _)| t).take_while(|t| t.0 == host).cloned().collect();
+        let topics: Vec<Topic> = self
+            .seen
+            .range(from..)
+            .map(|(t, _)| t)
+            .take_while(|t| t.0 == host)
+            .cloned()
+            .collect();
         for topic in topics {
             self.seen.remove(&topic);
         }

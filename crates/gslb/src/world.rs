@@ -12,12 +12,7 @@ use flotilla_api::{DnsEndpointSpec, gslb::NamespacedName};
 use serde_json::Value;
 
 use crate::{
-    expose::Address,
-    health::Backend,
-    key::Key,
-    kinds::Kind,
-    problem::Problem,
-    refs::Referent,
+    expose::Address, health::Backend, key::Key, kinds::Kind, problem::Problem, refs::Referent,
     zones::Zone,
 };
 
@@ -195,7 +190,10 @@ impl World {
             }
         }
         for dep in deps.difference(&old) {
-            self.readers.entry(dep.clone()).or_default().insert(id.clone());
+            self.readers
+                .entry(dep.clone())
+                .or_default()
+                .insert(id.clone());
         }
         if deps.is_empty() {
             self.reads.remove(id);
@@ -319,7 +317,10 @@ impl World {
 }
 
 fn gslb_id(kind: Kind, key: &Key) -> GslbId {
-    GslbId { legacy: kind == Kind::LegacyGslb, key: key.clone() }
+    GslbId {
+        legacy: kind == Kind::LegacyGslb,
+        key: key.clone(),
+    }
 }
 
 #[cfg(test)]

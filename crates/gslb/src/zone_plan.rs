@@ -63,7 +63,11 @@ pub fn plan(
         Ok(name) => name,
         Err(error) => {
             let field = "spec.loadBalancedZone";
-            plan.problems.push(Problem::new(problem::Kind::InvalidSpec, field, error.to_string()));
+            plan.problems.push(Problem::new(
+                problem::Kind::InvalidSpec,
+                field,
+                error.to_string(),
+            ));
             plan.finalizer = zone.has_finalizer && !zone.deleting;
             return plan;
         }
@@ -134,11 +138,18 @@ fn servers(
     plan: &mut Plan,
 ) {
     let mut servers = BTreeSet::new();
-    let entry = |name: &str, ip: &IpAddr| DnsServer { name: name.to_owned(), address: ip.to_string() };
+    let entry = |name: &str, ip: &IpAddr| DnsServer {
+        name: name.to_owned(),
+        address: ip.to_string(),
+    };
     servers.extend(own_addresses.iter().map(|ip| entry(own_name, ip)));
     if own_addresses.is_empty() {
         let message = "our DNS server has no address yet; other clusters cannot ask us";
-        plan.problems.push(Problem::new(problem::Kind::NoAddress, "status.dnsServers", message));
+        plan.problems.push(Problem::new(
+            problem::Kind::NoAddress,
+            "status.dnsServers",
+            message,
+        ));
     }
     if cfg.update.is_some() {
         plan.lookups.insert(own_name.to_owned());
@@ -148,10 +159,17 @@ fn servers(
             continue;
         };
         match lookups.get(&name) {
-            Some(Lookup::Addresses(found)) => servers.extend(found.iter().map(|ip| entry(&name, ip))),
+            Some(Lookup::Addresses(found)) => {
+                servers.extend(found.iter().map(|ip| entry(&name, ip)))
+            }
             // A failed look-up says nothing about the server; what was found before stays.
             Some(Lookup::Failed(_)) | None => {
-                servers.extend(zone.servers.iter().filter(|known| known.name == name).cloned());
+                servers.extend(
+                    zone.servers
+                        .iter()
+                        .filter(|known| known.name == name)
+                        .cloned(),
+                );
             }
         }
         plan.lookups.insert(name);
@@ -165,11 +183,19 @@ pub fn settings(zone: &Zone, servers: &[DnsServer], serial: u32) -> Option<Setti
     let apex = Name::parse(&zone.zone).ok()?;
     let mut by_name: BTreeMap<&str, Vec<IpAddr>> = BTreeMap::new();
     for server in servers {
-        by_name.entry(&server.name).or_default().extend(server.address.parse::<IpAddr>());
+        by_name
+            .entry(&server.name)
+            .or_default()
+            .extend(server.address.parse::<IpAddr>());
     }
     let nameservers = by_name
         .into_iter()
-        .filter_map(|(name, addresses)| Some(NameServer { name: Name::parse(name).ok()?, addresses }))
+        .filter_map(|(name, addresses)| {
+            Some(NameServer {
+                name: Name::parse(name).ok()?,
+                addresses,
+            })
+        })
         .collect();
     Settings::k8gb(apex, serial, zone.neg_ttl_seconds, nameservers).ok()
 }
@@ -219,7 +245,9 @@ fn dns_service(world: &World, cfg: &Config) -> Vec<Address> {
             && label(&service.labels, "app.kubernetes.io/name").as_deref() == Some("coredns")
             && label(&service.labels, "app.kubernetes.io/component").as_deref() != Some("metrics")
     });
-    let (Some((_, service)), None) = (found.next(), found.next()) else { return Vec::new() };
+    let (Some((_, service)), None) = (found.next(), found.next()) else {
+        return Vec::new();
+    };
     if service.kind.is_empty() || service.kind == "ClusterIP" {
         return service.cluster_ips.clone();
     }
@@ -229,7 +257,11 @@ fn dns_service(world: &World, cfg: &Config) -> Vec<Address> {
         .filter(|address| matches!(address, Address::Hostname(_)))
         .cloned()
         .collect();
-    if hostnames.is_empty() { service.load_balancer.clone() } else { hostnames }
+    if hostnames.is_empty() {
+        service.load_balancer.clone()
+    } else {
+        hostnames
+    }
 }
 
 fn ip_source(world: &World) -> Vec<Address> {
@@ -237,12 +269,13 @@ fn ip_source(world: &World) -> Vec<Address> {
         .ingresses
         .iter()
         .find(|(_, ingress)| ingress.labels.get(IP_SOURCE).is_some_and(|v| v == "true"));
-    let referent =
-        labelled.and_then(|(key, _)| world.referents.get(&(Kind::Ingress, key.clone())));
+    let referent = labelled.and_then(|(key, _)| world.referents.get(&(Kind::Ingress, key.clone())));
     match referent.map(|referent| &referent.via) {
-        Some(Via::Status(addresses)) => {
-            addresses.iter().filter(|a| matches!(a, Address::Ip(_))).cloned().collect()
-        }
+        Some(Via::Status(addresses)) => addresses
+            .iter()
+            .filter(|a| matches!(a, Address::Ip(_)))
+            .cloned()
+            .collect(),
         _ => Vec::new(),
     }
 }

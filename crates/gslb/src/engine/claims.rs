@@ -71,7 +71,12 @@ impl Claims {
 
     /// The hosts a Gslb names but does not own, with their owners.
     pub(super) fn taken(&self, id: &GslbId) -> BTreeMap<String, GslbId> {
-        let hosts = self.by_gslb.get(id).map(|(_, hosts)| hosts).into_iter().flatten();
+        let hosts = self
+            .by_gslb
+            .get(id)
+            .map(|(_, hosts)| hosts)
+            .into_iter()
+            .flatten();
         hosts
             .filter_map(|host| Some((host.clone(), self.winner(host)?.clone())))
             .filter(|(_, winner)| winner != id)

@@ -24,14 +24,19 @@ impl Engine {
     /// Finds the hosts of a Gslb and lays claim to them; none when the Gslb is gone.
     pub(super) fn resolve(&mut self, id: &GslbId, now: Timestamp) -> Option<Resolved> {
         let ctx = context(&self.config, &self.view, &self.lookups, now);
-        let outcome = self
-            .world
-            .gslbs
-            .get(id)
-            .map(|gslb| (decide::resolve(&self.world, id, gslb, ctx), gslb.created.clone()));
+        let outcome = self.world.gslbs.get(id).map(|gslb| {
+            (
+                decide::resolve(&self.world, id, gslb, ctx),
+                gslb.created.clone(),
+            )
+        });
         let (hosts, created): (BTreeSet<String>, String) = match &outcome {
             Some((resolved, created)) if resolved.rules.is_some() => (
-                resolved.servers.iter().map(|server| server.host.clone()).collect(),
+                resolved
+                    .servers
+                    .iter()
+                    .map(|server| server.host.clone())
+                    .collect(),
                 created.clone(),
             ),
             _ => (BTreeSet::new(), String::new()),
@@ -42,14 +47,11 @@ impl Engine {
     }
 
     /// Decides a resolved Gslb, or forgets one that is gone.
-    pub(super) fn settle_gslb(
-        &mut self,
-        id: &GslbId,
-        resolved: Option<Resolved>,
-        now: Timestamp,
-    ) {
+    pub(super) fn settle_gslb(&mut self, id: &GslbId, resolved: Option<Resolved>, now: Timestamp) {
         let before = self.decisions.remove(id);
-        self.due.retain(|(_, due)| due != id);
+        if let Some(at) = before.as_ref().and_then(|before| before.again_at) {
+            self.due.remove(&(at, id.clone()));
+        }
         self.dirty_endpoints.insert(id.key.clone());
         let (Some(resolved), Some(gslb)) = (resolved, self.world.gslbs.get(id).cloned()) else {
             return self.forget(id, before);
@@ -58,7 +60,10 @@ impl Engine {
         let taken = self.claims.taken(id);
         let decision = decide::decide(&self.world, resolved, &taken, ctx);
         self.world.set_reads(id, decision.resolved.reads.clone());
-        self.want(Wanter::Gslb(id.clone()), decision.resolved.hostnames.clone());
+        self.want(
+            Wanter::Gslb(id.clone()),
+            decision.resolved.hostnames.clone(),
+        );
         self.follow(before.as_ref(), &decision);
         self.publish_decision(id, &decision);
         if let Some(at) = decision.again_at {
@@ -75,7 +80,10 @@ impl Engine {
         }
         if before.as_ref() != Some(&decision) {
             let decision = Some(Box::new(decision.clone()));
-            self.effects.push(Effect::Decided { id: id.clone(), decision });
+            self.effects.push(Effect::Decided {
+                id: id.clone(),
+                decision,
+            });
         }
         self.decisions.insert(id.clone(), decision);
     }
@@ -84,13 +92,22 @@ impl Engine {
         self.world.set_reads(id, BTreeSet::new());
         self.want(Wanter::Gslb(id.clone()), BTreeSet::new());
         self.sent.remove(&status_target(id));
-        let changes = self.book.set(&Source::Decision(id.clone()), BTreeMap::new());
+        let changes = self
+            .book
+            .set(&Source::Decision(id.clone()), BTreeMap::new());
         self.changes.extend(changes);
         if let Some(before) = before {
             self.follow(Some(&before), &Decision::default());
-            self.effects.push(Effect::Decided { id: id.clone(), decision: None });
+            self.effects.push(Effect::Decided {
+                id: id.clone(),
+                decision: None,
+            });
         }
-        let kind = if id.legacy { Kind::LegacyGslb } else { Kind::Gslb };
+        let kind = if id.legacy {
+            Kind::LegacyGslb
+        } else {
+            Kind::Gslb
+        };
         if let Some(error) = self.world.unreadable.get(&(kind, id.key.clone())) {
             let problem = Problem::new(problem::Kind::InvalidSpec, "spec", error.clone());
             let regarding = object_reference(id, "");
@@ -102,9 +119,15 @@ impl Engine {
     fn follow(&mut self, before: Option<&Decision>, now: &Decision) {
         let old = before.map(|decision| &decision.hosts);
         for (host, decided) in &now.hosts {
-            if old.and_then(|old| old.get(host)).is_none_or(|old| old.zone != decided.zone) {
+            if old
+                .and_then(|old| old.get(host))
+                .is_none_or(|old| old.zone != decided.zone)
+            {
                 let zone = decided.zone.clone();
-                self.effects.push(Effect::Watch { host: host.clone(), zone });
+                self.effects.push(Effect::Watch {
+                    host: host.clone(),
+                    zone,
+                });
             }
         }
         for host in old.into_iter().flat_map(BTreeMap::keys) {
@@ -126,20 +149,30 @@ impl Engine {
                         wanted.insert(name.to_owned(), entry.clone());
                     }
                 }
-                if decided.waiting {
+                let source = Source::Decision(id.clone());
+                let stale = self
+                    .book
+                    .entry(&source, host)
+                    .is_some_and(|entry| decided.is_stale(entry, &decision.resolved.addresses));
+                if decided.waiting && !stale {
                     keep.push(host.clone());
                 } else if let Some(entry) = publish::entry_of_host(&decided.records, rules) {
                     wanted.insert(host.clone(), entry);
                 }
             }
         }
-        let changes = self.book.set_keeping(&Source::Decision(id.clone()), wanted, keep);
+        let changes = self
+            .book
+            .set_keeping(&Source::Decision(id.clone()), wanted, keep);
         self.changes.extend(changes);
     }
 
     fn write_endpoint(&mut self, id: &GslbId, owner: &Value, decision: &Decision) {
-        let records =
-            decision.hosts.iter().map(|(host, d)| (host.clone(), d.records.clone())).collect();
+        let records = decision
+            .hosts
+            .iter()
+            .map(|(host, d)| (host.clone(), d.records.clone()))
+            .collect();
         let spec = match &decision.resolved.rules {
             Some(rules) => endpoints::application(&records, rules),
             None => flotilla_api::DnsEndpointSpec::default(),
@@ -164,16 +197,23 @@ impl Engine {
             return;
         }
         let message = |conditions: &[flotilla_api::Condition]| {
-            conditions.iter().find(|c| c.kind == "Ready").map(|c| c.message.clone())
+            conditions
+                .iter()
+                .find(|c| c.kind == "Ready")
+                .map(|c| c.message.clone())
         };
-        let news = message(&wanted.conditions)
-            != before.and_then(|status| message(&status.conditions));
+        let news =
+            message(&wanted.conditions) != before.and_then(|status| message(&status.conditions));
         let target = status_target(id);
         let action = Action::Status(json!(wanted));
         if news && self.sent.get(&target) != Some(&action) {
             let regarding = object_reference(id, &gslb.uid);
             for problem in decision.resolved.problems.iter().take(EVENTS_MAX) {
-                self.warn(regarding.clone(), problem.kind.event_reason(), problem.to_string());
+                self.warn(
+                    regarding.clone(),
+                    problem.kind.event_reason(),
+                    problem.to_string(),
+                );
             }
         }
         self.write(target, action);
@@ -186,7 +226,9 @@ fn is_written(
     object: &Value,
     spec: &flotilla_api::DnsEndpointSpec,
 ) -> bool {
-    let owner = object["metadata"]["ownerReferences"][0]["uid"].as_str().unwrap_or_default();
+    let owner = object["metadata"]["ownerReferences"][0]["uid"]
+        .as_str()
+        .unwrap_or_default();
     existing.spec == *spec
         && json!(existing.labels) == object["metadata"]["labels"]
         && json!(existing.annotations) == object["metadata"]["annotations"]
@@ -194,11 +236,18 @@ fn is_written(
 }
 
 fn status_target(id: &GslbId) -> Target {
-    Target::GslbStatus { legacy: id.legacy, key: id.key.clone() }
+    Target::GslbStatus {
+        legacy: id.legacy,
+        key: id.key.clone(),
+    }
 }
 
 fn api_version(id: &GslbId) -> &'static str {
-    if id.legacy { "k8gb.absa.oss/v1beta1" } else { "k8gb.io/v1beta1" }
+    if id.legacy {
+        "k8gb.absa.oss/v1beta1"
+    } else {
+        "k8gb.io/v1beta1"
+    }
 }
 
 fn owner_reference(id: &GslbId, uid: &str) -> Value {
@@ -221,4 +270,3 @@ fn object_reference(id: &GslbId, uid: &str) -> Value {
         "uid": uid,
     })
 }
-

@@ -1,1 +1,5 @@
+//! The engine in scenarios, and a fleet of them under a virtual clock.
 
+mod fleet;
+mod scenarios;
+mod simulation;

@@ -46,12 +46,18 @@ impl Engine {
             let written = self
                 .world
                 .endpoints
-                .get(&Key::new(&self.config.namespace, names::delegation_object(&zone.zone)))
+                .get(&Key::new(
+                    &self.config.namespace,
+                    names::delegation_object(&zone.zone),
+                ))
                 .map(|view| view.spec.clone());
             let plan = zone_plan::plan(zone, &self.config, &own, &self.lookups, written.as_ref());
             let unix = u64::try_from(now.as_second()).unwrap_or_default();
             // The serial is the one of the hour in which the servers changed last.
-            let unchanged = self.plans.get(&zone.object).is_some_and(|p| p.servers == plan.servers);
+            let unchanged = self
+                .plans
+                .get(&zone.object)
+                .is_some_and(|p| p.servers == plan.servers);
             let serial = match self.book.serial(&zone.zone) {
                 Some(serial) if unchanged => serial,
                 _ => hourly_serial(unix),
@@ -64,7 +70,12 @@ impl Engine {
             self.settle_zone(zone, &plan, &own, now);
             plans.insert(zone.object.clone(), plan);
         }
-        for gone in self.plans.keys().filter(|name| !plans.contains_key(*name)).cloned().collect::<Vec<_>>()
+        for gone in self
+            .plans
+            .keys()
+            .filter(|name| !plans.contains_key(*name))
+            .cloned()
+            .collect::<Vec<_>>()
         {
             self.want(Wanter::Zone(gone), BTreeSet::new());
         }
@@ -78,7 +89,10 @@ impl Engine {
         let name = zone.object.clone();
         self.want(Wanter::Zone(name.clone()), plan.lookups.clone());
         if plan.finalizer != zone.has_finalizer {
-            self.write(Target::ZoneFinalizer(name.clone()), Action::Finalizer(plan.finalizer));
+            self.write(
+                Target::ZoneFinalizer(name.clone()),
+                Action::Finalizer(plan.finalizer),
+            );
         } else {
             self.sent.remove(&Target::ZoneFinalizer(name.clone()));
         }
@@ -106,7 +120,10 @@ impl Engine {
             (Some(_), Value::Null) => self.write(Target::Endpoint(key), Action::Delete),
             (Some(existing), object)
                 if json!(existing.spec) == object["spec"]
-                    && existing.labels.get(endpoints::DNS_TYPE).is_some_and(|v| v == "extdns") => {}
+                    && existing
+                        .labels
+                        .get(endpoints::DNS_TYPE)
+                        .is_some_and(|v| v == "extdns") => {}
             _ => self.write(Target::Endpoint(key), Action::Apply(object.clone())),
         }
     }
@@ -119,9 +136,7 @@ impl Engine {
             return;
         }
         let said = match self.lookups.get(&plan.own_name) {
-            Some(Lookup::Addresses(found)) => {
-                Some(found.iter().copied().collect::<BTreeSet<_>>())
-            }
+            Some(Lookup::Addresses(found)) => Some(found.iter().copied().collect::<BTreeSet<_>>()),
             _ => None,
         };
         let right = said == Some(wanted.iter().copied().collect());
@@ -129,7 +144,8 @@ impl Engine {
         if right || asked {
             return;
         }
-        self.updates.insert(zone.zone.clone(), (present, wanted.clone()));
+        self.updates
+            .insert(zone.zone.clone(), (present, wanted.clone()));
         self.effects.push(Effect::Update {
             zone: zone.zone.clone(),
             parent: zone.parent.clone(),
@@ -138,15 +154,29 @@ impl Engine {
         });
     }
 
-    /// A new look at one of our own name servers allows another update.
-    pub(super) fn forget_update(&mut self, name: &str) {
+    /// A new look at one of our own name servers that shows something else than we asked for allows another update;
+    /// tells whether it does.
+    pub(super) fn allow_update(&mut self, name: &str, lookup: &Lookup) -> bool {
+        let Lookup::Addresses(found) = lookup else {
+            return false;
+        };
+        let found: BTreeSet<&IpAddr> = found.iter().collect();
         let owners = self.plans.iter().filter(|(_, plan)| plan.own_name == name);
         let zones: Vec<String> = owners
             .filter_map(|(object, _)| self.world.zones.get(object).map(|zone| zone.zone.clone()))
             .collect();
+        let mut allowed = false;
         for zone in zones {
-            self.updates.remove(&zone);
+            let asked = self
+                .updates
+                .get(&zone)
+                .map(|(_, addresses)| addresses.iter().collect());
+            if asked.is_some_and(|asked: BTreeSet<&IpAddr>| asked != found) {
+                self.updates.remove(&zone);
+                allowed = true;
+            }
         }
+        allowed
     }
 
     /// Tells the shell whom to ask, when that changed, and decides the Gslbs again that depend on it.
@@ -165,12 +195,18 @@ impl Engine {
         }
         for (zone, by_tag) in &peers {
             if self.peers.get(zone) != Some(by_tag) {
-                let effect = Effect::Peers { zone: zone.clone(), peers: by_tag.clone() };
+                let effect = Effect::Peers {
+                    zone: zone.clone(),
+                    peers: by_tag.clone(),
+                };
                 self.effects.push(effect);
             }
         }
         for zone in self.peers.keys().filter(|zone| !peers.contains_key(*zone)) {
-            let effect = Effect::Peers { zone: zone.clone(), peers: BTreeMap::new() };
+            let effect = Effect::Peers {
+                zone: zone.clone(),
+                peers: BTreeMap::new(),
+            };
             self.effects.push(effect);
         }
         self.peers = peers;

@@ -32,8 +32,11 @@ pub fn entry_of_host(records: &HostRecords, rules: &Rules) -> Option<Entry> {
             if targets.is_empty() {
                 return None;
             }
-            let data: Vec<Data> =
-                targets.iter().take(RECORDS_PER_SET_MAX).map(|ip| address(*ip)).collect();
+            let data: Vec<Data> = targets
+                .iter()
+                .take(RECORDS_PER_SET_MAX)
+                .map(|ip| address(*ip))
+                .collect();
             Some(match rules.strategy {
                 Strategy::RoundRobin if rules.weights.is_empty() => {
                     RecordSet::shuffled(rules.ttl_seconds, data)
@@ -50,10 +53,14 @@ pub fn entry_of_host(records: &HostRecords, rules: &Rules) -> Option<Entry> {
 pub fn entry_of_local(local: &[IpAddr], rules: &Rules) -> Option<Entry> {
     let sets: Vec<RecordSet> = Family::BOTH
         .into_iter()
-        .map(|family| local.iter().filter(|ip| Family::of(ip) == family).map(|ip| address(*ip)))
-        .map(|data| data.take(RECORDS_PER_SET_MAX).collect::<Vec<_>>())
-        .filter(|data| !data.is_empty())
-        .map(|data| RecordSet::fixed(rules.ttl_seconds, data))
+        .filter_map(|family| {
+            let own = local.iter().filter(|ip| Family::of(ip) == family);
+            let data: Vec<Data> = own
+                .map(|ip| address(*ip))
+                .take(RECORDS_PER_SET_MAX)
+                .collect();
+            (!data.is_empty()).then(|| RecordSet::fixed(rules.ttl_seconds, data))
+        })
         .collect();
     (!sets.is_empty()).then_some(Entry { sets })
 }
@@ -81,11 +88,18 @@ fn weighted(records: &HostRecords, family: Family, rules: &Rules) -> RecordSet {
 pub fn entries_of_endpoint(spec: &DnsEndpointSpec) -> BTreeMap<String, Entry> {
     let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
     for endpoint in &spec.endpoints {
-        let Ok(name) = names::canonical(&endpoint.dns_name) else { continue };
-        let Some(set) = set_of(endpoint) else { continue };
+        let Ok(name) = names::canonical(&endpoint.dns_name) else {
+            continue;
+        };
+        let Some(set) = set_of(endpoint) else {
+            continue;
+        };
         let kind = set.data.first().map(Data::rtype);
         let sets = &mut entries.entry(name).or_default().sets;
-        if !sets.iter().any(|known| known.data.first().map(Data::rtype) == kind) {
+        if !sets
+            .iter()
+            .any(|known| known.data.first().map(Data::rtype) == kind)
+        {
             sets.push(set);
         }
     }
@@ -119,11 +133,18 @@ fn ordered(endpoint: &Endpoint, ttl: u32, data: Vec<(String, Data)>) -> RecordSe
     let mut groups: BTreeMap<(String, u32), BTreeSet<&str>> = BTreeMap::new();
     for (label, ip) in &endpoint.labels {
         if let Some((tag, weight)) = endpoints::parse_weight_label(label) {
-            groups.entry((tag.to_owned(), weight)).or_default().insert(ip);
+            groups
+                .entry((tag.to_owned(), weight))
+                .or_default()
+                .insert(ip);
         }
     }
-    let all = |data: Vec<(String, Data)>| data.into_iter().map(|(_, data)| data).collect::<Vec<_>>();
-    let round_robin = endpoint.labels.get("strategy").is_some_and(|s| s == "roundRobin");
+    let all =
+        |data: Vec<(String, Data)>| data.into_iter().map(|(_, data)| data).collect::<Vec<_>>();
+    let round_robin = endpoint
+        .labels
+        .get("strategy")
+        .is_some_and(|s| s == "roundRobin");
     if groups.is_empty() {
         return if round_robin {
             RecordSet::shuffled(ttl, all(data))
@@ -134,8 +155,9 @@ fn ordered(endpoint: &Endpoint, ttl: u32, data: Vec<(String, Data)>) -> RecordSe
     let mut rest = data;
     let mut shares: Vec<(u32, Vec<Data>)> = Vec::new();
     for ((_, weight), ips) in groups {
-        let (own, others): (Vec<_>, Vec<_>) =
-            rest.into_iter().partition(|(text, _)| ips.contains(text.as_str()));
+        let (own, others): (Vec<_>, Vec<_>) = rest
+            .into_iter()
+            .partition(|(text, _)| ips.contains(text.as_str()));
         rest = others;
         shares.push((weight, all(own)));
     }

@@ -21,9 +21,11 @@ fn a(name: &str, ip: &str) -> BTreeMap<String, Entry> {
 }
 
 fn zones(apexes: &[&str]) -> BTreeMap<String, Settings> {
-    let settings =
-        |apex: &&str| Settings::k8gb(Name::parse(apex).unwrap(), 1, 30, vec![]).unwrap();
-    apexes.iter().map(|apex| ((*apex).to_owned(), settings(apex))).collect()
+    let settings = |apex: &&str| Settings::k8gb(Name::parse(apex).unwrap(), 1, 30, vec![]).unwrap();
+    apexes
+        .iter()
+        .map(|apex| ((*apex).to_owned(), settings(apex)))
+        .collect()
 }
 
 fn endpoint(name: &str) -> Source {
@@ -49,36 +51,60 @@ fn only_differences_are_published_and_our_own_decision_wins() {
     let mut book = Book::default();
     book.set_zones(zones(&["cloud.example.com"]));
     let host = "app.cloud.example.com";
-    let decision = Source::Decision(GslbId { legacy: false, key: Key::new("test", "app") });
+    let decision = Source::Decision(GslbId {
+        legacy: false,
+        key: Key::new("test", "app"),
+    });
 
     let set = book.set(&endpoint("b"), a(host, "10.0.0.9"));
-    assert_eq!(lines(&set), ["app.cloud.example.com. in cloud.example.com. = 10.0.0.9"]);
+    assert_eq!(
+        lines(&set),
+        ["app.cloud.example.com in cloud.example.com = 10.0.0.9"]
+    );
     assert!(book.set(&endpoint("b"), a(host, "10.0.0.9")).is_empty());
     let set = book.set(&decision, a(host, "10.0.0.1"));
-    assert_eq!(lines(&set), ["app.cloud.example.com. in cloud.example.com. = 10.0.0.1"]);
+    assert_eq!(
+        lines(&set),
+        ["app.cloud.example.com in cloud.example.com = 10.0.0.1"]
+    );
     let set = book.set(&endpoint("a"), a(host, "10.0.0.8"));
     assert!(lines(&set).iter().all(|line| line.ends_with("10.0.0.1")));
     book.set_keeping(&decision, BTreeMap::new(), [host.to_owned()]);
     let set = book.set(&decision, BTreeMap::new());
-    assert_eq!(lines(&set), ["app.cloud.example.com. in cloud.example.com. = 10.0.0.8"]);
+    assert_eq!(
+        lines(&set),
+        ["app.cloud.example.com in cloud.example.com = 10.0.0.8"]
+    );
     book.set(&endpoint("a"), BTreeMap::new());
     let set = book.set(&endpoint("b"), BTreeMap::new());
-    assert_eq!(lines(&set), ["remove app.cloud.example.com."]);
-    assert!(book.set(&endpoint("c"), a("app.elsewhere.org", "10.0.0.1")).is_empty());
+    assert_eq!(lines(&set), ["remove app.cloud.example.com"]);
+    assert!(
+        book.set(&endpoint("c"), a("app.elsewhere.org", "10.0.0.1"))
+            .is_empty()
+    );
 }
 
 #[test]
 fn records_follow_their_zone_when_zones_come_and_go() {
     let mut book = Book::default();
     book.set(&endpoint("a"), a("app.deep.cloud.example.com", "10.0.0.1"));
-    let name = "app.deep.cloud.example.com.";
+    let name = "app.deep.cloud.example.com";
     let set = book.set_zones(zones(&["cloud.example.com"]));
-    assert_eq!(lines(&set)[1], format!("{name} in cloud.example.com. = 10.0.0.1"));
+    assert_eq!(
+        lines(&set)[1],
+        format!("{name} in cloud.example.com = 10.0.0.1")
+    );
     let set = book.set_zones(zones(&["cloud.example.com", "deep.cloud.example.com"]));
-    assert_eq!(lines(&set)[1], format!("{name} in deep.cloud.example.com. = 10.0.0.1"));
+    assert_eq!(
+        lines(&set)[1],
+        format!("{name} in deep.cloud.example.com = 10.0.0.1")
+    );
     let set = book.set_zones(zones(&["cloud.example.com"]));
-    assert_eq!(lines(&set)[0], "drop deep.cloud.example.com.");
-    assert_eq!(lines(&set)[1], format!("{name} in cloud.example.com. = 10.0.0.1"));
+    assert_eq!(lines(&set)[0], "drop deep.cloud.example.com");
+    assert_eq!(
+        lines(&set)[1],
+        format!("{name} in cloud.example.com = 10.0.0.1")
+    );
 }
 
 /// Source: coredns-crd-plugin `example/dnsendpoint_wrr.yaml`, re-expressed; defects D7 and D8 of its label parsing.
@@ -90,9 +116,10 @@ fn labels_decide_the_order() {
         entries["a.cloud.example.com"].sets[0].order.clone()
     };
     let weights = |order| match order {
-        Order::Weighted { groups, .. } => {
-            groups.iter().map(|g| (g.weight, g.n_records)).collect::<Vec<_>>()
-        }
+        Order::Weighted { groups, .. } => groups
+            .iter()
+            .map(|g| (g.weight, g.n_records))
+            .collect::<Vec<_>>(),
         other => panic!("{other:?}"),
     };
     assert_eq!(order(json!({})), Order::Fixed);
@@ -117,5 +144,8 @@ fn broken_endpoints_leave_the_others() {
     ]));
     assert_eq!(entries.keys().collect::<Vec<_>>(), ["c.cloud.example.com"]);
     let sets = &entries["c.cloud.example.com"].sets;
-    assert_eq!((sets.len(), sets[0].ttl_seconds, sets[1].ttl_seconds), (2, 5, 60));
+    assert_eq!(
+        (sets.len(), sets[0].ttl_seconds, sets[1].ttl_seconds),
+        (2, 5, 60)
+    );
 }

@@ -91,7 +91,10 @@ impl World {
             }
             Kind::Gateway => {
                 let (addresses, problems) = refs::gateway_addresses(object);
-                let view = GatewayView { addresses, problems };
+                let view = GatewayView {
+                    addresses,
+                    problems,
+                };
                 self.gateways.insert(key.clone(), view.clone()) != Some(view)
             }
             Kind::IstioGateway => {
@@ -159,24 +162,35 @@ fn zone(object: &Value) -> Result<Zone, String> {
 
 fn endpoint(object: &Value) -> EndpointView {
     let metadata = &object["metadata"];
-    let owners: Vec<&Value> =
-        metadata["ownerReferences"].as_array().into_iter().flatten().collect();
+    let owners: Vec<&Value> = metadata["ownerReferences"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .collect();
     EndpointView {
         // Records of a shape we cannot read are records we do not serve.
         spec: serde_json::from_value(object["spec"].clone()).unwrap_or_default(),
         labels: string_map(&metadata["labels"]),
         annotations: string_map(&metadata["annotations"]),
         owned_by_gslb: owners.iter().any(|owner| owner["kind"] == "Gslb"),
-        owners: owners.into_iter().map(|owner| text(&owner["uid"]).to_owned()).collect(),
+        owners: owners
+            .into_iter()
+            .map(|owner| text(&owner["uid"]).to_owned())
+            .collect(),
     }
 }
 
 fn service(object: &Value) -> ServiceView {
-    let ips = object["spec"]["clusterIPs"].as_array().into_iter().flatten();
+    let ips = object["spec"]["clusterIPs"]
+        .as_array()
+        .into_iter()
+        .flatten();
     ServiceView {
         labels: string_map(&object["metadata"]["labels"]),
         kind: text(&object["spec"]["type"]).to_owned(),
-        cluster_ips: ips.filter_map(|ip| text(ip).parse().ok().map(Address::Ip)).collect(),
+        cluster_ips: ips
+            .filter_map(|ip| text(ip).parse().ok().map(Address::Ip))
+            .collect(),
         load_balancer: load_balancer(&object["status"]),
     }
 }

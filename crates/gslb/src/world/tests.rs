@@ -7,7 +7,10 @@ use super::{Change, Dep, GslbId, World};
 use crate::{health::Backend, key::Key, kinds::Kind};
 
 fn gslb_id(name: &str) -> GslbId {
-    GslbId { legacy: false, key: Key::new("test", name) }
+    GslbId {
+        legacy: false,
+        key: Key::new("test", name),
+    }
 }
 
 fn slice(name: &str, ready: bool) -> Change {
@@ -18,13 +21,18 @@ fn slice(name: &str, ready: bool) -> Change {
 }
 
 fn service() -> Change {
-    Change::Put(json!({"metadata": {"namespace": "test", "name": "app"}, "spec": {"type": "ClusterIP"}}))
+    Change::Put(
+        json!({"metadata": {"namespace": "test", "name": "app"}, "spec": {"type": "ClusterIP"}}),
+    )
 }
 
 #[test]
 fn readiness_flips_touch_exactly_the_readers_of_the_service() {
     let mut world = World::default();
-    let app = NamespacedName { name: "app".into(), namespace: "test".into() };
+    let app = NamespacedName {
+        name: "app".into(),
+        namespace: "test".into(),
+    };
     let reads = Dep::Object(Kind::Service, Key::new("test", "app"));
     world.set_reads(&gslb_id("reader"), BTreeSet::from([reads.clone()]));
     world.set_reads(
@@ -34,19 +42,48 @@ fn readiness_flips_touch_exactly_the_readers_of_the_service() {
     let reader = BTreeSet::from([gslb_id("reader")]);
 
     assert_eq!(world.backend(&app), Backend::Missing);
-    assert_eq!(world.apply(Kind::Service, service()).gslbs, reader, "it appears later");
-    assert_eq!(world.apply(Kind::Service, service()).gslbs.len(), 0, "the same again");
+    assert_eq!(
+        world.apply(Kind::Service, service()).gslbs,
+        reader,
+        "it appears later"
+    );
+    assert_eq!(
+        world.apply(Kind::Service, service()).gslbs.len(),
+        0,
+        "the same again"
+    );
     assert_eq!(world.backend(&app), Backend::NotReady);
-    assert_eq!(world.apply(Kind::EndpointSlice, slice("a", true)).gslbs, reader);
+    assert_eq!(
+        world.apply(Kind::EndpointSlice, slice("a", true)).gslbs,
+        reader
+    );
     assert_eq!(world.backend(&app), Backend::Ready);
-    assert_eq!(world.apply(Kind::EndpointSlice, slice("b", true)).gslbs.len(), 0);
-    assert_eq!(world.apply(Kind::EndpointSlice, slice("a", false)).gslbs.len(), 0);
+    assert_eq!(
+        world
+            .apply(Kind::EndpointSlice, slice("b", true))
+            .gslbs
+            .len(),
+        0
+    );
+    assert_eq!(
+        world
+            .apply(Kind::EndpointSlice, slice("a", false))
+            .gslbs
+            .len(),
+        0
+    );
     let gone = Change::Gone(Key::new("test", "b"));
     assert_eq!(world.apply(Kind::EndpointSlice, gone).gslbs, reader);
     assert_eq!(world.backend(&app), Backend::NotReady);
 
     world.set_reads(&gslb_id("reader"), BTreeSet::new());
-    assert_eq!(world.apply(Kind::EndpointSlice, slice("a", true)).gslbs.len(), 0);
+    assert_eq!(
+        world
+            .apply(Kind::EndpointSlice, slice("a", true))
+            .gslbs
+            .len(),
+        0
+    );
     assert_eq!(world.readers(&reads).count(), 0);
 }
 
@@ -69,7 +106,10 @@ fn an_unreadable_object_is_noted_and_the_others_stay() {
     let gslb = |name: &str, spec| {
         Change::Put(json!({"metadata": {"namespace": "test", "name": name}, "spec": spec}))
     };
-    world.apply(Kind::Gslb, gslb("good", json!({"strategy": {"type": "roundRobin"}})));
+    world.apply(
+        Kind::Gslb,
+        gslb("good", json!({"strategy": {"type": "roundRobin"}})),
+    );
     let touched = world.apply(Kind::Gslb, gslb("bad", json!({"strategy": {}})));
     assert_eq!(touched.gslbs, BTreeSet::from([gslb_id("bad")]));
     assert!(world.unreadable[&(Kind::Gslb, Key::new("test", "bad"))].contains("type"));

@@ -1,0 +1,605 @@
+//! Clusters made of an engine, a small object store and a DNS table, linked by a simulated network.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::IpAddr,
+};
+
+use flotilla_dns::{
+    catalog::Change as DnsChange,
+    record::Data,
+    zone::{Entry, Settings},
+};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::{
+    config::Config,
+    engine::{Action, Effect, Engine, Input, Target},
+    expose::Lookup,
+    key::Key,
+    kinds::Kind,
+    names,
+    view::{Answer, Family, Observation},
+    world::Change,
+};
+
+pub(super) const ZONE: &str = "cloud.example.com";
+pub(super) const PARENT: &str = "example.com";
+pub(super) const HOST: &str = "app.cloud.example.com";
+/// How long a question waits for its answer.
+pub(super) const TIMEOUT_MS: i64 = 2_000;
+
+/// The settings of a cluster in the fleet `tags`.
+pub(super) fn config(tag: &str, tags: &[&str], poll_seconds: u64) -> Config {
+    let n = tags.iter().position(|t| *t == tag).unwrap() + 1;
+    let env: BTreeMap<&str, String> = [
+        ("CLUSTER_GEO_TAG", tag.to_owned()),
+        ("EXT_GSLB_CLUSTERS_GEO_TAGS", tags.join(",")),
+        ("DNS_ZONES", format!("{PARENT}:{ZONE}:30")),
+        ("EDGE_DNS_SERVERS", "127.1.0.1:1053".into()),
+        ("RECONCILE_REQUEUE_SECONDS", poll_seconds.to_string()),
+        ("FLOTILLA_UPDATE_SERVER", "127.1.0.1:1053".into()),
+        ("FLOTILLA_UPDATE_KEY_NAME", "fleet".into()),
+        ("FLOTILLA_UPDATE_KEY_SECRET", "c2VjcmV0".into()),
+    ]
+    .into();
+    let mut config = Config::parse(&|name| env.get(name).cloned())
+        .unwrap()
+        .config;
+    config.own_dns = vec![[127, 1, u8::try_from(n).unwrap(), 1].into()];
+    config
+}
+
+/// One cluster.
+pub(super) struct Cluster {
+    pub(super) tag: String,
+    pub(super) engine: Engine,
+    pub(super) objects: BTreeMap<(Kind, Key), Value>,
+    pub(super) records: BTreeMap<String, Entry>,
+    pub(super) zones: BTreeMap<String, Settings>,
+    pub(super) hosts: BTreeMap<String, String>,
+    pub(super) peers: BTreeMap<String, BTreeMap<String, Vec<IpAddr>>>,
+    pub(super) names: BTreeSet<String>,
+    pub(super) warnings: Vec<String>,
+    pub(super) updates: Vec<(String, Vec<IpAddr>)>,
+    /// Writes to the object store so far.
+    pub(super) n_writes: usize,
+    n_objects: u64,
+    /// Whether answers changed since somebody looked.
+    changed: bool,
+}
+
+impl Cluster {
+    pub(super) fn new(config: Config) -> Cluster {
+        Cluster {
+            tag: config.geo_tag.clone(),
+            engine: Engine::new(config),
+            objects: BTreeMap::new(),
+            records: BTreeMap::new(),
+            zones: BTreeMap::new(),
+            hosts: BTreeMap::new(),
+            peers: BTreeMap::new(),
+            names: BTreeSet::new(),
+            warnings: Vec::new(),
+            updates: Vec::new(),
+            n_writes: 0,
+            n_objects: 0,
+            changed: false,
+        }
+    }
+
+    /// Lists every kind, as watches do when they start.
+    pub(super) fn start(&mut self, now: Timestamp) {
+        for kind in Kind::ALL {
+            let objects = self
+                .objects
+                .iter()
+                .filter(|((k, _), _)| *k == kind)
+                .map(|(_, o)| o.clone());
+            let listed = Change::Listed(objects.collect());
+            self.engine.take(Input::Watch(kind, listed));
+        }
+        self.settle(now);
+    }
+
+    /// Puts an object as a user would and lets the engine see it.
+    pub(super) fn put(&mut self, kind: Kind, mut object: Value, now: Timestamp) {
+        self.n_objects += 1;
+        let metadata = &mut object["metadata"];
+        let key = Key::new(
+            metadata["namespace"].as_str().unwrap_or_default(),
+            metadata["name"].as_str().unwrap(),
+        );
+        if metadata["uid"].is_null() {
+            metadata["uid"] = json!(format!("uid-{}-{key}", kind.home().plural));
+        }
+        if metadata["creationTimestamp"].is_null() {
+            metadata["creationTimestamp"] =
+                json!(format!("2026-01-01T00:00:{:02}Z", self.n_objects % 60));
+        }
+        self.objects.insert((kind, key), object.clone());
+        self.engine.take(Input::Watch(kind, Change::Put(object)));
+        self.settle(now);
+    }
+
+    pub(super) fn delete(&mut self, kind: Kind, key: &Key, now: Timestamp) {
+        self.objects.remove(&(kind, key.clone()));
+        self.engine
+            .take(Input::Watch(kind, Change::Gone(key.clone())));
+        self.settle(now);
+    }
+
+    pub(super) fn answer(
+        &mut self,
+        host: &str,
+        tag: &str,
+        family: Family,
+        answer: Answer,
+        now: Timestamp,
+    ) {
+        let observation = Observation {
+            answer,
+            at: now,
+            server: None,
+        };
+        let (host, tag) = (host.to_owned(), tag.to_owned());
+        self.engine.take(Input::Answer {
+            host,
+            tag,
+            family,
+            observation,
+        });
+        self.settle(now);
+    }
+
+    pub(super) fn lookup(&mut self, name: &str, lookup: Lookup, now: Timestamp) {
+        self.engine.take(Input::Lookup {
+            name: name.to_owned(),
+            lookup,
+        });
+        self.settle(now);
+    }
+
+    /// Settles and carries out effects until nothing follows.
+    pub(super) fn settle(&mut self, now: Timestamp) {
+        for _ in 0..50 {
+            let effects = self.engine.settle(now);
+            if effects.is_empty() {
+                return;
+            }
+            for effect in effects {
+                self.carry_out(effect);
+            }
+        }
+        panic!("the engine of {} does not come to rest", self.tag);
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Publish(changes) => {
+                self.changed = true;
+                changes.into_iter().for_each(|change| self.publish(change));
+            }
+            Effect::Write(target, action) => self.write(&target, action),
+            Effect::Warn {
+                reason, message, ..
+            } => self.warnings.push(format!("{reason} {message}")),
+            Effect::Watch { host, zone } => {
+                self.hosts.insert(host, zone);
+            }
+            Effect::Unwatch { host } => {
+                self.hosts.remove(&host);
+            }
+            Effect::Peers { zone, peers } => {
+                self.peers.insert(zone, peers);
+            }
+            Effect::Resolve { name, .. } => {
+                self.names.insert(name);
+            }
+            Effect::Forget { name } => {
+                self.names.remove(&name);
+            }
+            Effect::Update {
+                own_name,
+                addresses,
+                ..
+            } => self.updates.push((own_name, addresses)),
+            Effect::Decided { .. } => {}
+        }
+    }
+
+    fn publish(&mut self, change: DnsChange) {
+        match change {
+            DnsChange::Zone(settings) => {
+                self.zones.insert(settings.apex.to_string(), settings);
+            }
+            DnsChange::RemoveZone(apex) => {
+                self.zones.remove(&apex.to_string());
+            }
+            DnsChange::Set { name, entry, .. } => {
+                self.records.insert(name.to_string(), entry);
+            }
+            DnsChange::Remove { name, .. } => {
+                self.records.remove(&name.to_string());
+            }
+        }
+    }
+
+    fn write(&mut self, target: &Target, action: Action) {
+        self.n_writes += 1;
+        let at = target.object();
+        let mut object = self.objects.get(&at).cloned().unwrap_or(Value::Null);
+        match action {
+            Action::Apply(wanted) if object.is_null() => {
+                object = wanted;
+                object["metadata"]["uid"] = json!(format!("uid-{}", at.1));
+                object["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:59Z");
+            }
+            Action::Apply(wanted) => {
+                object["spec"] = wanted["spec"].clone();
+                for part in ["labels", "annotations", "ownerReferences"] {
+                    object["metadata"][part] = wanted["metadata"][part].clone();
+                }
+            }
+            Action::Delete => {
+                self.objects.remove(&at);
+                return self.engine.take(Input::Watch(at.0, Change::Gone(at.1)));
+            }
+            Action::Status(status) => object["status"] = status,
+            Action::Finalizer(true) => {
+                object["metadata"]["finalizers"] = json!(["k8gb.io/finalizer"]);
+            }
+            Action::Finalizer(false) => {
+                object["metadata"]["finalizers"] = json!([]);
+                if !object["metadata"]["deletionTimestamp"].is_null() {
+                    self.objects.remove(&at);
+                    return self.engine.take(Input::Watch(at.0, Change::Gone(at.1)));
+                }
+            }
+        }
+        self.objects.insert(at.clone(), object.clone());
+        self.engine.take(Input::Watch(at.0, Change::Put(object)));
+    }
+
+    /// The addresses this cluster's DNS server has for a name.
+    pub(super) fn addresses(&self, name: &str, family: Family) -> Vec<IpAddr> {
+        let sets = self
+            .records
+            .get(name)
+            .map(|entry| entry.sets.as_slice())
+            .unwrap_or_default();
+        let data = sets.iter().flat_map(|set| &set.data);
+        let mut ips: Vec<IpAddr> = data
+            .filter_map(|data| match data {
+                Data::A(ip) => Some(IpAddr::V4(*ip)),
+                Data::Aaaa(ip) => Some(IpAddr::V6(*ip)),
+                _ => None,
+            })
+            .filter(|ip| Family::of(ip) == family)
+            .collect();
+        ips.sort();
+        ips
+    }
+
+    /// The IPv4 addresses of a host, as text.
+    pub(super) fn dig(&self, name: &str) -> String {
+        let ips = self.addresses(name, Family::V4);
+        ips.iter()
+            .map(IpAddr::to_string)
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    pub(super) fn status(&self, key: &Key) -> &Value {
+        &self.objects[&(Kind::Gslb, key.clone())]["status"]
+    }
+}
+
+/// The objects of an application: Service, slice, Ingress with an address.
+pub(super) fn application(cluster: &mut Cluster, address: &str, ready: bool, now: Timestamp) {
+    cluster.put(
+        Kind::Service,
+        json!({"metadata": {"namespace": "test", "name": "app"}, "spec": {"type": "ClusterIP"}}),
+        now,
+    );
+    set_ready(cluster, ready, now);
+    cluster.put(
+        Kind::Ingress,
+        json!({
+            "metadata": {"namespace": "test", "name": "app"},
+            "spec": {"rules": [{"host": HOST, "http": {"paths": [
+                {"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "app"}}}]}}]},
+            "status": {"loadBalancer": {"ingress": [{"ip": address}]}},
+        }),
+        now,
+    );
+}
+
+pub(super) fn set_ready(cluster: &mut Cluster, ready: bool, now: Timestamp) {
+    cluster.put(
+        Kind::EndpointSlice,
+        json!({
+            "metadata": {"namespace": "test", "name": "app-1",
+                "labels": {"kubernetes.io/service-name": "app"}},
+            "endpoints": [{"addresses": ["192.0.2.1"], "conditions": {"ready": ready}}],
+        }),
+        now,
+    );
+}
+
+pub(super) fn gslb(strategy: Value) -> Value {
+    json!({
+        "metadata": {"namespace": "test", "name": "app", "generation": 1},
+        "spec": {
+            "resourceRef": {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "app"},
+            "strategy": strategy,
+        },
+    })
+}
+
+/// A fleet, the network between its clusters, and the edge server.
+pub(super) struct Fleet {
+    pub(super) now: Timestamp,
+    pub(super) clusters: BTreeMap<String, Cluster>,
+    /// One-way cuts: packets from the first to the second are lost. The edge is called `edge`.
+    pub(super) cuts: BTreeSet<(String, String)>,
+    pub(super) delay_ms: i64,
+    /// Glue and NS as the edge server knows them.
+    pub(super) edge: BTreeMap<String, Vec<IpAddr>>,
+    poll_ms: i64,
+    queue: BTreeMap<(Timestamp, u64), Happening>,
+    sequence: u64,
+    /// Chance in 256 that a question or its answer is lost; the generator's state is beside it.
+    pub(super) loss: u8,
+    pub(super) entropy: u64,
+}
+
+enum Happening {
+    Poll {
+        cluster: String,
+    },
+    Answer {
+        cluster: String,
+        host: String,
+        tag: String,
+        family: Family,
+        answer: Answer,
+    },
+    Edge {
+        cluster: String,
+    },
+    Looked {
+        cluster: String,
+        name: String,
+        lookup: Lookup,
+    },
+}
+
+impl Fleet {
+    pub(super) fn new(tags: &[&str], poll_seconds: u64) -> Fleet {
+        let now = Timestamp::from_second(1_800_000_000).unwrap();
+        let clusters = tags
+            .iter()
+            .map(|tag| {
+                (
+                    (*tag).to_owned(),
+                    Cluster::new(config(tag, tags, poll_seconds)),
+                )
+            })
+            .collect();
+        let mut fleet = Fleet {
+            now,
+            clusters,
+            cuts: BTreeSet::new(),
+            delay_ms: 5,
+            edge: BTreeMap::new(),
+            poll_ms: i64::try_from(poll_seconds).unwrap() * 1000,
+            queue: BTreeMap::new(),
+            sequence: 0,
+            loss: 0,
+            entropy: 1,
+        };
+        for (index, tag) in tags.iter().enumerate() {
+            fleet.clusters.get_mut(*tag).unwrap().start(now);
+            let offset = i64::try_from(index).unwrap() * 37;
+            fleet.at(
+                offset,
+                Happening::Poll {
+                    cluster: (*tag).to_owned(),
+                },
+            );
+            fleet.at(
+                offset + 1,
+                Happening::Edge {
+                    cluster: (*tag).to_owned(),
+                },
+            );
+        }
+        fleet
+    }
+
+    fn at(&mut self, delay_ms: i64, happening: Happening) {
+        self.sequence += 1;
+        let at = self.now + SignedDuration::from_millis(delay_ms);
+        self.queue.insert((at, self.sequence), happening);
+    }
+
+    fn reaches(&mut self, from: &str, to: &str) -> bool {
+        // xorshift64: enough for losing packets.
+        self.entropy ^= self.entropy << 13;
+        self.entropy ^= self.entropy >> 7;
+        self.entropy ^= self.entropy << 17;
+        let lost = self.loss > 0 && (self.entropy & 0xff) < u64::from(self.loss);
+        !lost && !self.cuts.contains(&(from.to_owned(), to.to_owned()))
+    }
+
+    /// Lets time pass.
+    pub(super) fn run(&mut self, ms: i64, check: &mut dyn FnMut(&Fleet)) {
+        let end = self.now + SignedDuration::from_millis(ms);
+        while let Some((&(at, sequence), _)) = self.queue.first_key_value() {
+            let due = self
+                .clusters
+                .values()
+                .filter_map(|c| c.engine.next_due())
+                .min();
+            if let Some(due) = due.filter(|due| *due < at && *due <= end) {
+                self.now = due.max(self.now);
+                let now = self.now;
+                self.clusters
+                    .values_mut()
+                    .for_each(|cluster| cluster.settle(now));
+                check(self);
+                continue;
+            }
+            if at > end {
+                break;
+            }
+            self.now = at;
+            if let Some(happening) = self.queue.remove(&(at, sequence)) {
+                self.happen(happening);
+            }
+            self.apply_updates();
+            self.look(check);
+        }
+        self.now = end;
+        check(self);
+    }
+
+    /// Checks when an answer changed; the end of [`Fleet::run`] catches answers that stayed too long.
+    fn look(&mut self, check: &mut dyn FnMut(&Fleet)) {
+        let mut changed = false;
+        for cluster in self.clusters.values_mut() {
+            changed |= std::mem::take(&mut cluster.changed);
+        }
+        if changed {
+            check(self);
+        }
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Poll { cluster } => {
+                self.poll(&cluster);
+                self.at(self.poll_ms, Happening::Poll { cluster });
+            }
+            Happening::Answer {
+                cluster,
+                host,
+                tag,
+                family,
+                answer,
+            } => {
+                let now = self.now;
+                self.cluster(&cluster)
+                    .answer(&host, &tag, family, answer, now);
+            }
+            Happening::Edge { cluster } => {
+                let names = self.clusters[&cluster].names.clone();
+                for name in names {
+                    let there = self.reaches(&cluster, "edge") && self.reaches("edge", &cluster);
+                    let (delay, lookup) = if there {
+                        let found = self.edge.get(&name).cloned().unwrap_or_default();
+                        (2 * self.delay_ms, Lookup::Addresses(found))
+                    } else {
+                        (TIMEOUT_MS, Lookup::Failed("timeout".into()))
+                    };
+                    self.at(
+                        delay,
+                        Happening::Looked {
+                            cluster: cluster.clone(),
+                            name,
+                            lookup,
+                        },
+                    );
+                }
+                self.at(1_000, Happening::Edge { cluster });
+            }
+            Happening::Looked {
+                cluster,
+                name,
+                lookup,
+            } => {
+                let now = self.now;
+                self.cluster(&cluster).lookup(&name, lookup, now);
+            }
+        }
+    }
+
+    fn poll(&mut self, cluster: &str) {
+        let asker = &self.clusters[cluster];
+        let mut questions = Vec::new();
+        for (host, zone) in &asker.hosts {
+            for tag in asker.peers.get(zone).into_iter().flat_map(BTreeMap::keys) {
+                questions.push((host.clone(), tag.clone()));
+            }
+        }
+        for (host, tag) in questions {
+            for family in Family::BOTH {
+                let there = self.reaches(cluster, &tag);
+                // What the peer says is fixed when the question arrives.
+                let addresses = names::local_targets(&host)
+                    .asked()
+                    .map(|name| self.clusters[&tag].addresses(name, family))
+                    .find(|ips| !ips.is_empty())
+                    .unwrap_or_default();
+                let back = self.reaches(&tag, cluster);
+                let (delay, answer) = if there && back {
+                    (
+                        2 * self.delay_ms,
+                        Answer::Targets {
+                            addresses,
+                            ttl_seconds: 30,
+                        },
+                    )
+                } else {
+                    (TIMEOUT_MS, Answer::Silence)
+                };
+                let (cluster, host, tag) = (cluster.to_owned(), host.clone(), tag.clone());
+                self.at(
+                    delay,
+                    Happening::Answer {
+                        cluster,
+                        host,
+                        tag,
+                        family,
+                        answer,
+                    },
+                );
+            }
+        }
+    }
+
+    /// Dynamic updates reach the edge unless it is cut off.
+    fn apply_updates(&mut self) {
+        for tag in self.clusters.keys().cloned().collect::<Vec<_>>() {
+            let updates = std::mem::take(&mut self.cluster(&tag).updates);
+            for (name, addresses) in updates {
+                if !self.reaches(&tag, "edge") {
+                    continue;
+                }
+                if addresses.is_empty() {
+                    self.edge.remove(&name);
+                } else {
+                    self.edge.insert(name, addresses);
+                }
+            }
+        }
+    }
+
+    pub(super) fn cluster(&mut self, tag: &str) -> &mut Cluster {
+        self.clusters.get_mut(tag).unwrap()
+    }
+
+    pub(super) fn cut(&mut self, from: &str, to: &str) {
+        self.cuts.insert((from.to_owned(), to.to_owned()));
+    }
+
+    /// What each cluster answers for a host, in order of tags.
+    pub(super) fn dig(&self, name: &str) -> Vec<String> {
+        self.clusters
+            .values()
+            .map(|cluster| cluster.dig(name))
+            .collect()
+    }
+}
