@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
 /// Standard base64 with padding (RFC 4648 §4).
 pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
     let symbols = text.trim_end_matches('=');
-    if text.len() % 4 != 0 || text.len() - symbols.len() > 2 {
+    if !text.len().is_multiple_of(4) || text.len() - symbols.len() > 2 {
         return None;
     }
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);

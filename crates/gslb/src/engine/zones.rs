@@ -96,7 +96,7 @@ impl Engine {
         } else {
             self.sent.remove(&Target::ZoneFinalizer(name.clone()));
         }
-        if plan.servers != zone.servers && !(zone.deleting && !plan.finalizer) {
+        if (plan.finalizer || !zone.deleting) && plan.servers != zone.servers {
             let condition = status::ready(&plan.problems, &[], None, now);
             let status = ZoneDelegationStatus {
                 conditions: vec![condition],
