@@ -1,18 +1,43 @@
 //! The rules of built-in kinds: one small file for each family of kinds that has any.
+//!
+//! Most kinds are a row of functions (`Rules`): defaults, checks of an object, checks of a change,
+//! and a few flags. Namespaces, pods and services have rules of their own shape.
 
+mod addresses;
+mod admin;
+mod config;
+mod convert;
+mod fill;
 mod namespace;
+mod network;
+mod pod_check;
+mod pod_spec;
+mod pods;
+mod rules;
+mod services;
+mod workloads;
 
 use std::sync::Arc;
 
 use flotilla_machinery::builtin::ResourceRow;
 
-use self::namespace::Namespaces;
-use crate::registry::{Generic, Strategy};
+use self::{namespace::Namespaces, pods::Pods, rules::Rules, services::Services};
+use crate::registry::Strategy;
 
-/// The rules of a built-in resource; the generic ones when the kind has none of its own.
+pub use self::addresses::DEFAULT_CIDR;
+
+/// The rules of a built-in resource; only the schema's defaults when the kind has none of its own.
 pub fn of(row: &ResourceRow) -> Arc<dyn Strategy> {
     match (row.group, row.plural) {
-        ("", "namespaces") => Arc::new(Namespaces::default()),
-        _ => Arc::new(Generic),
+        ("", "namespaces") => return Arc::new(Namespaces::default()),
+        ("", "pods") => return Arc::new(Pods::default()),
+        ("", "services") => return Arc::new(Services::default()),
+        _ => {}
     }
+    let families = [workloads::of, config::of, network::of, admin::of];
+    let rules = families.iter().find_map(|family| family(row));
+    Arc::new(rules.unwrap_or_else(|| Rules::of(row)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,408 @@
+//! Pods: quality of service, the little that may change, graceful deletion, and what admission adds.
+//!
+//! Source: Kubernetes v1.35, `pkg/registry/core/pod`, `pkg/apis/core/validation` and the admission
+//! plugins ServiceAccount, Priority and DefaultTolerationSeconds.
+
+use flotilla_machinery::{
+    group::GroupResource,
+    names,
+    status::{FieldError, Status},
+};
+use serde_json::{Map, Value, json};
+
+use super::{
+    fill::{at, at_mut, fill, is_unset, items, list, schema_defaults, text},
+    pod_check::check_pod_spec,
+    pod_spec::fill_pod,
+    rules::Errors,
+};
+use crate::{
+    registry::{Context, SelectableField, Strategy, generic},
+    store::{ObjectKey, ResourceKey},
+};
+
+/// Seconds a pod may go on when neither it nor the request says.
+const GRACE_SECONDS: i64 = 30;
+
+/// Seconds a pod stays on a node that is not ready or unreachable.
+const TOLERATION_SECONDS: i64 = 300;
+
+/// Where tokens are mounted.
+const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// Seconds a mounted token lives: an hour and a margin for clocks.
+const TOKEN_SECONDS: i64 = 3607;
+
+const IMMUTABLE: &str = "pod updates may not change fields other than \
+    `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,\
+    `spec.tolerations` (only additions to existing tolerations),\
+    `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+
+/// Rules of pods.
+pub(super) struct Pods {
+    fields: Vec<SelectableField>,
+}
+
+impl Default for Pods {
+    fn default() -> Self {
+        let mut fields: Vec<SelectableField> = [
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "status.phase",
+            "status.podIP",
+            "status.nominatedNodeName",
+        ]
+        .iter()
+        .map(|label| SelectableField::new(label))
+        .collect();
+        let on_host = SelectableField::new("spec.hostNetwork");
+        fields.push(SelectableField {
+            default: "false".into(),
+            ..on_host
+        });
+        Self { fields }
+    }
+}
+
+impl Strategy for Pods {
+    fn fill_defaults(&self, object: &mut Value) {
+        if let Some(root) = flotilla_machinery::builtin::kind("", "v1", "Pod") {
+            schema_defaults(object, root);
+        }
+        fill_pod(object);
+    }
+
+    fn prepare_create(&self, cx: &Context<'_>, object: &mut Value) {
+        generic::prepare_create(cx, object);
+        object["status"] = json!({"phase": "Pending", "qosClass": quality_of_service(object)});
+        if !list(object, "spec.schedulingGates").is_empty() {
+            object["status"]["conditions"] = json!([{
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+            }]);
+        }
+    }
+
+    fn prepare_update(&self, cx: &Context<'_>, new: &mut Value, old: &Value) {
+        match cx.subresource {
+            "ephemeralcontainers" => keep_only(new, old, |spec, wanted| {
+                spec.insert(
+                    "ephemeralContainers".to_owned(),
+                    at(wanted, "ephemeralContainers").clone(),
+                );
+            }),
+            "resize" => keep_only(new, old, resize),
+            _ => {}
+        }
+        generic::prepare_update(cx, new, old);
+        if cx.subresource == "status" && is_unset(new["status"].get("qosClass")) {
+            new["status"]["qosClass"] = old["status"]["qosClass"].clone();
+        }
+    }
+
+    fn allocate(
+        &self,
+        cx: &Context<'_>,
+        object: &mut Value,
+        old: Option<&Value>,
+    ) -> Result<(), Status> {
+        if old.is_some() || !object["spec"].is_object() {
+            return Ok(());
+        }
+        service_account(cx, object)?;
+        priority(cx, object)?;
+        tolerations(&mut object["spec"]);
+        Ok(())
+    }
+
+    fn validate_create(&self, _: &Context<'_>, object: &Value) -> Errors {
+        let mut errors = Errors::new();
+        check_pod_spec(&object["spec"], "spec", &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, cx: &Context<'_>, new: &Value, old: &Value) -> Errors {
+        let mut errors = Errors::new();
+        if !cx.subresource.is_empty() {
+            return errors;
+        }
+        check_pod_spec(&new["spec"], "spec", &mut errors);
+        if allowed_changes_undone(&new["spec"], &old["spec"]) != old["spec"] {
+            errors.push(FieldError::forbidden("spec", IMMUTABLE));
+        }
+        errors
+    }
+
+    fn selectable_fields(&self) -> &[SelectableField] {
+        &self.fields
+    }
+
+    fn grace(&self, object: &Value, requested: Option<i64>) -> Option<i64> {
+        let phase = text(object, "status.phase");
+        let runs =
+            !text(object, "spec.nodeName").is_empty() && phase != "Failed" && phase != "Succeeded";
+        let wanted =
+            requested.or_else(|| at(object, "spec.terminationGracePeriodSeconds").as_i64());
+        Some(match wanted.unwrap_or(GRACE_SECONDS) {
+            _ if !runs => 0,
+            seconds if seconds < 0 => 1,
+            seconds => seconds,
+        })
+    }
+
+    fn returns_deleted(&self) -> bool {
+        true
+    }
+}
+
+/// Best effort without any request, guaranteed when every container's limits equal its requests.
+fn quality_of_service(pod: &Value) -> &'static str {
+    let containers = || {
+        list(pod, "spec.containers")
+            .iter()
+            .chain(list(pod, "spec.initContainers"))
+    };
+    let amounts = |container: &Value, key: &str| -> Map<String, Value> {
+        let all = at(container, "resources")[key]
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
+        let counted = all
+            .into_iter()
+            .filter(|(name, _)| name == "cpu" || name == "memory");
+        counted.filter(|(_, amount)| amount != "0").collect()
+    };
+    let is_empty = |c: &Value| amounts(c, "requests").is_empty() && amounts(c, "limits").is_empty();
+    if containers().all(is_empty) {
+        return "BestEffort";
+    }
+    let is_guaranteed = |container: &Value| {
+        let limits = amounts(container, "limits");
+        limits.len() == 2 && limits == amounts(container, "requests")
+    };
+    if containers().all(is_guaranteed) {
+        "Guaranteed"
+    } else {
+        "Burstable"
+    }
+}
+
+/// Takes everything from `old`, and from `new` what `take` copies into the spec.
+fn keep_only(new: &mut Value, old: &Value, take: fn(&mut Map<String, Value>, &Value)) {
+    let (metadata, wanted) = (new["metadata"].take(), new["spec"].take());
+    *new = old.clone();
+    new["metadata"] = metadata;
+    if let Some(spec) = new["spec"].as_object_mut() {
+        take(spec, &wanted);
+    }
+}
+
+fn resize(spec: &mut Map<String, Value>, wanted: &Value) {
+    for kind in ["containers", "initContainers"] {
+        let Some(Value::Array(containers)) = spec.get_mut(kind) else {
+            continue;
+        };
+        for container in containers {
+            let same = list(wanted, kind)
+                .iter()
+                .find(|c| c["name"] == container["name"]);
+            for key in ["resources", "resizePolicy"] {
+                if let Some(value) = same.and_then(|same| same.get(key)) {
+                    container[key] = value.clone();
+                }
+            }
+        }
+    }
+}
+
+/// The new spec with the changes that a pod may undergo taken back.
+fn allowed_changes_undone(new: &Value, old: &Value) -> Value {
+    let mut spec = new.clone();
+    for kind in ["containers", "initContainers"] {
+        for (at, container) in items(&mut spec, kind).enumerate() {
+            if let Some(image) = list(old, kind).get(at).and_then(|c| c.get("image")) {
+                container["image"] = image.clone();
+            }
+        }
+    }
+    let Some(map) = spec.as_object_mut() else {
+        return spec;
+    };
+    let only_added = list(old, "tolerations")
+        .iter()
+        .all(|t| list(new, "tolerations").contains(t));
+    let gates_removed = list(new, "schedulingGates")
+        .iter()
+        .all(|gate| list(old, "schedulingGates").contains(gate));
+    let shorter = match (
+        new["activeDeadlineSeconds"].as_i64(),
+        old["activeDeadlineSeconds"].as_i64(),
+    ) {
+        (Some(new), Some(old)) => new <= old,
+        (new, _) => new.is_some(),
+    };
+    let unset_negative = new["terminationGracePeriodSeconds"] == 1
+        && old["terminationGracePeriodSeconds"]
+            .as_i64()
+            .is_some_and(|seconds| seconds < 0);
+    for (key, may_change) in [
+        ("tolerations", only_added),
+        ("schedulingGates", gates_removed),
+        ("activeDeadlineSeconds", shorter),
+        ("terminationGracePeriodSeconds", unset_negative),
+    ] {
+        if may_change {
+            generic::restore(map, old, key);
+        }
+    }
+    spec
+}
+
+/// Names the account and mounts its token.
+fn service_account(cx: &Context<'_>, pod: &mut Value) -> Result<(), Status> {
+    let namespace = text(pod, "metadata.namespace").to_owned();
+    let is_default = text(pod, "spec.serviceAccountName").is_empty();
+    if is_default {
+        pod["spec"]["serviceAccountName"] = "default".into();
+        pod["spec"]["serviceAccount"] = "default".into();
+    }
+    let name = text(pod, "spec.serviceAccountName").to_owned();
+    let key = ResourceKey::new("", "serviceaccounts");
+    let Some(account) = cx.state.get(&key, &ObjectKey::new(&namespace, &name)) else {
+        if is_default {
+            // The controller that makes it may be a moment behind the namespace.
+            return Ok(());
+        }
+        let why = format!(
+            "error looking up service account {namespace}/{name}: serviceaccount \"{name}\" not found"
+        );
+        let resource = GroupResource::new("", "pods");
+        return Err(Status::forbidden(
+            &resource,
+            text(pod, "metadata.name"),
+            why,
+        ));
+    };
+    let account: Value = serde_json::from_slice(&account.body).unwrap_or_default();
+    let wants = [&pod["spec"], &account]
+        .iter()
+        .find_map(|v| v["automountServiceAccountToken"].as_bool());
+    if list(pod, "spec.imagePullSecrets").is_empty()
+        && !list(&account, "imagePullSecrets").is_empty()
+    {
+        pod["spec"]["imagePullSecrets"] = account["imagePullSecrets"].clone();
+    }
+    if wants.unwrap_or(true) {
+        mount_token(cx, &mut pod["spec"]);
+    }
+    Ok(())
+}
+
+fn mount_token(cx: &Context<'_>, spec: &mut Value) {
+    let volume = names::generate("kube-api-access-", entropy(cx.entropy));
+    let mut used = false;
+    for kind in ["containers", "initContainers"] {
+        for container in items(spec, kind) {
+            if list(container, "volumeMounts")
+                .iter()
+                .any(|m| m["mountPath"] == TOKEN_PATH)
+            {
+                continue;
+            }
+            fill(container, "volumeMounts", json!([]));
+            if let Some(mounts) = at_mut(container, "volumeMounts").and_then(Value::as_array_mut) {
+                mounts.push(json!({"name": volume, "mountPath": TOKEN_PATH, "readOnly": true}));
+                used = true;
+            }
+        }
+    }
+    if !used {
+        return;
+    }
+    fill(spec, "volumes", json!([]));
+    let namespace = json!({"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}});
+    let ca = json!({"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]});
+    let sources = json!([
+        {"serviceAccountToken": {"expirationSeconds": TOKEN_SECONDS, "path": "token"}},
+        {"configMap": ca},
+        {"downwardAPI": {"items": [namespace]}},
+    ]);
+    if let Some(volumes) = at_mut(spec, "volumes").and_then(Value::as_array_mut) {
+        volumes
+            .push(json!({"name": volume, "projected": {"sources": sources, "defaultMode": 0o644}}));
+    }
+}
+
+fn entropy(bits: u64) -> [u8; 5] {
+    let bytes = bits.to_le_bytes();
+    [bytes[0], bytes[1], bytes[2], bytes[3], bytes[4]]
+}
+
+/// Resolves the priority class, or takes the global default.
+fn priority(cx: &Context<'_>, pod: &mut Value) -> Result<(), Status> {
+    let classes = ResourceKey::new("scheduling.k8s.io", "priorityclasses");
+    let parse = |body: &[u8]| serde_json::from_slice::<Value>(body).unwrap_or_default();
+    let name = text(pod, "spec.priorityClassName").to_owned();
+    let class = if name.is_empty() {
+        let all = cx
+            .state
+            .collection(&classes)
+            .into_iter()
+            .flat_map(|all| &all.objects);
+        all.map(|(_, object)| parse(&object.body))
+            .find(|class| class["globalDefault"] == true)
+    } else {
+        let found = cx.state.get(&classes, &ObjectKey::new("", &name));
+        let Some(found) = found else {
+            let why = format!("no PriorityClass with name {name} was found");
+            let resource = GroupResource::new("", "pods");
+            return Err(Status::forbidden(
+                &resource,
+                text(pod, "metadata.name"),
+                why,
+            ));
+        };
+        Some(parse(&found.body))
+    };
+    let class = class.unwrap_or_else(|| json!({"value": 0}));
+    let spec = &mut pod["spec"];
+    if name.is_empty()
+        && let Some(name) = at(&class, "metadata.name").as_str()
+    {
+        spec["priorityClassName"] = name.into();
+    }
+    spec["priority"] = class["value"].clone();
+    let policy = class["preemptionPolicy"]
+        .as_str()
+        .unwrap_or("PreemptLowerPriority")
+        .to_owned();
+    fill(spec, "preemptionPolicy", policy);
+    Ok(())
+}
+
+/// Lets a pod stay for a while on a node in trouble.
+fn tolerations(spec: &mut Value) {
+    for key in [
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+    ] {
+        let tolerated = list(spec, "tolerations").iter().any(|toleration| {
+            let fits = |name: &str, value: &str| matches!(text(toleration, name), t if t.is_empty() || t == value);
+            fits("key", key) && fits("effect", "NoExecute")
+        });
+        if tolerated {
+            continue;
+        }
+        fill(spec, "tolerations", json!([]));
+        if let Some(all) = at_mut(spec, "tolerations").and_then(Value::as_array_mut) {
+            all.push(json!({
+                "key": key, "operator": "Exists", "effect": "NoExecute",
+                "tolerationSeconds": TOLERATION_SECONDS,
+            }));
+        }
+    }
+}

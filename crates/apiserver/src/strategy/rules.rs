@@ -1,0 +1,183 @@
+//! Rules of a kind as a row of functions, for kinds that need no state of their own.
+
+use flotilla_machinery::{builtin::ResourceRow, schema::TypeId, status::FieldError};
+use serde_json::Value;
+
+use super::fill::schema_defaults;
+use crate::registry::{Context, Propagation, SelectableField, Strategy, generic, value_at};
+
+/// Collects mistakes.
+pub(super) type Errors = Vec<FieldError>;
+
+/// What is wrong with a name; see [`Strategy::check_name`].
+pub(super) type CheckName = fn(&str, bool) -> Vec<String>;
+
+/// The rules of a kind. Build it with struct update from [`Rules::of`].
+pub(super) struct Rules {
+    /// The object's type, for defaults that the schema declares.
+    pub(super) root: Option<TypeId>,
+    /// Defaults beyond those of the schema.
+    pub(super) defaults: fn(&mut Value),
+    /// Runs after the generic preparation of a new object.
+    pub(super) on_create: fn(&mut Value),
+    /// Mistakes in an object, new or changed.
+    pub(super) check: fn(&Value, &mut Errors),
+    /// Mistakes in a change, new before old.
+    pub(super) check_change: fn(&Value, &Value, &mut Errors),
+    /// Names.
+    pub(super) name: CheckName,
+    /// Fields for selectors.
+    pub(super) fields: Vec<SelectableField>,
+    /// Propagation without a wish.
+    pub(super) propagation: Propagation,
+    /// Whether DELETE answers with the object.
+    pub(super) returns_deleted: bool,
+    /// Whether PUT may create.
+    pub(super) creates_on_update: bool,
+    /// Whether PUT may leave the version out.
+    pub(super) unconditional: bool,
+    /// Rewrites stored objects, and objects to be stored.
+    pub(super) conversion: Option<(fn(&mut Value), fn(&mut Value))>,
+}
+
+impl Rules {
+    /// Rules without any special one.
+    pub(super) fn of(row: &ResourceRow) -> Self {
+        Self {
+            root: flotilla_machinery::builtin::schema().find(row.type_name),
+            defaults: |_| {},
+            on_create: |_| {},
+            check: |_, _| {},
+            check_change: |_, _, _| {},
+            name: generic::check_subdomain,
+            fields: Vec::new(),
+            propagation: Propagation::Background,
+            returns_deleted: false,
+            creates_on_update: false,
+            unconditional: true,
+            conversion: None,
+        }
+    }
+
+    /// With these fields for selectors.
+    pub(super) fn with_fields(mut self, labels: &[&str]) -> Self {
+        self.fields = labels
+            .iter()
+            .map(|label| SelectableField::new(label))
+            .collect();
+        self
+    }
+}
+
+impl Strategy for Rules {
+    fn fill_defaults(&self, object: &mut Value) {
+        if let Some(root) = self.root {
+            schema_defaults(object, root);
+        }
+        (self.defaults)(object);
+    }
+
+    fn prepare_create(&self, cx: &Context<'_>, object: &mut Value) {
+        generic::prepare_create(cx, object);
+        (self.on_create)(object);
+    }
+
+    fn validate_create(&self, _: &Context<'_>, object: &Value) -> Errors {
+        let mut errors = Errors::new();
+        (self.check)(object, &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, cx: &Context<'_>, new: &Value, old: &Value) -> Errors {
+        let mut errors = Errors::new();
+        if cx.subresource.is_empty() {
+            (self.check)(new, &mut errors);
+            (self.check_change)(new, old, &mut errors);
+        }
+        errors
+    }
+
+    fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
+        (self.name)(name, prefix)
+    }
+
+    fn selectable_fields(&self) -> &[SelectableField] {
+        &self.fields
+    }
+
+    fn default_propagation(&self) -> Propagation {
+        self.propagation
+    }
+
+    fn returns_deleted(&self) -> bool {
+        self.returns_deleted
+    }
+
+    fn allows_unconditional_update(&self) -> bool {
+        self.unconditional
+    }
+
+    fn allows_create_on_update(&self) -> bool {
+        self.creates_on_update
+    }
+
+    fn read_stored(&self, object: &mut Value) {
+        if let Some((read, _)) = self.conversion {
+            read(object);
+        }
+    }
+
+    fn write_stored(&self, object: &mut Value) {
+        if let Some((_, write)) = self.conversion {
+            write(object);
+        }
+    }
+}
+
+/// `path` must be the same in both.
+pub(super) fn immutable(new: &Value, old: &Value, path: &str, errors: &mut Errors) {
+    let value = value_at(new, path).unwrap_or(&Value::Null);
+    if value != value_at(old, path).unwrap_or(&Value::Null) {
+        errors.push(FieldError::invalid(
+            path,
+            value.clone(),
+            "field is immutable",
+        ));
+    }
+}
+
+/// A number at `path` must not be negative.
+pub(super) fn not_negative(object: &Value, path: &str, errors: &mut Errors) {
+    if let Some(number) = value_at(object, path).and_then(Value::as_i64)
+        && number < 0
+    {
+        let detail = "must be greater than or equal to 0";
+        errors.push(FieldError::invalid(path, number, detail));
+    }
+}
+
+/// Text at `path` must be one of `supported`; empty text is required instead.
+pub(super) fn one_of(value: &Value, path: &str, supported: &[&str], errors: &mut Errors) {
+    match value.as_str().unwrap_or_default() {
+        "" => errors.push(FieldError::required(path, "")),
+        text if supported.contains(&text) => {}
+        text => errors.push(FieldError::not_supported(path, text, supported)),
+    }
+}
+
+/// Text must satisfy a name rule; empty text is required instead.
+pub(super) fn named(value: &Value, path: &str, rule: fn(&str) -> Vec<String>, errors: &mut Errors) {
+    match value.as_str().unwrap_or_default() {
+        "" => errors.push(FieldError::required(path, "")),
+        text => complain(path, text, rule(text), errors),
+    }
+}
+
+/// One error for each complaint about a value.
+pub(super) fn complain(path: &str, value: &str, complaints: Vec<String>, errors: &mut Errors) {
+    errors.extend(
+        complaints
+            .into_iter()
+            .map(|text| FieldError::invalid(path, value, text)),
+    );
+}
