@@ -13,12 +13,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::answer::{self, Transport};
 use crate::catalog::{Change, Publish, Zones};
 use crate::message::{Question, encode_query};
 use crate::name::{self, Name};
 use crate::order::Entropy;
 use crate::record::{Data, Type};
-use crate::server::{Config, Metrics, Server};
+use crate::server::{Batch, Config, Metrics, Server};
 use crate::zone::{Entry, RecordSet, Settings};
 
 /// Name given to the measured server; its threads are found by it.
@@ -150,17 +151,80 @@ pub fn load(
     let cfg = Config::new(SERVER, vec![SocketAddr::from(([127, 0, 0, 1], 0))]);
     let server = Server::start(&cfg, &zones, &Metrics::default()).map_err(io::Error::other)?;
     let queries = queries(n_hosts, mix).map_err(io::Error::other)?;
-    let before = worker_cpu()?;
-    let start = Instant::now();
-    let (n_sent, n_received) = generate(
+    let result = measure(
         server.addresses()[0],
         &queries,
         queries_per_second,
         duration,
-    )?;
-    let seconds = start.elapsed().as_secs_f64();
-    let cpu = worker_cpu()? - before;
+    );
     runtime.block_on(server.stop());
+    result
+}
+
+/// The same load on a thread that only sends the queries back: what the system calls alone cost.
+///
+/// # Errors
+/// When sockets or `/proc` fail.
+pub fn echo(queries_per_second: usize, duration: Duration) -> io::Result<Load> {
+    let socket = UdpSocket::bind("127.0.0.1:0")?;
+    socket.set_read_timeout(Some(Duration::from_millis(100)))?;
+    let address = socket.local_addr()?;
+    let done = Arc::<AtomicBool>::default();
+    let its_done = Arc::clone(&done);
+    let echoing = thread::Builder::new()
+        .name(format!("dns {SERVER}"))
+        .spawn(move || {
+            let mut batch = Batch::new();
+            while !its_done.load(Ordering::Relaxed) {
+                if batch.receive(&socket).is_ok() {
+                    batch.answer_all(|query, out| {
+                        out[..query.len()].copy_from_slice(query);
+                        query.len()
+                    });
+                    batch.send(&socket);
+                }
+            }
+        })?;
+    let queries = queries(1000, Mix::Plain).map_err(io::Error::other)?;
+    let result = measure(address, &queries, queries_per_second, duration);
+    done.store(true, Ordering::Relaxed);
+    echoing
+        .join()
+        .map_err(|_| io::Error::other("the echo thread panicked"))?;
+    result
+}
+
+/// Nanoseconds per answer without sockets: the best of several rounds over random queries.
+///
+/// # Errors
+/// When a name cannot be built, which the numbers used here do not cause.
+pub fn answer_nanos(n_hosts: usize, mix: Mix) -> Result<f64, name::Error> {
+    let catalog = zones(n_hosts, mix)?.snapshot();
+    let queries = queries(n_hosts, mix)?;
+    let mut entropy = Entropy::new(1);
+    let mut out = [0; 1232];
+    let mut best = f64::INFINITY;
+    for _ in 0..5 {
+        let start = Instant::now();
+        for query in &queries {
+            answer::answer(&catalog, query, Transport::Udp, &mut entropy, &mut out);
+        }
+        best = best.min(start.elapsed().as_nanos() as f64 / queries.len() as f64);
+    }
+    Ok(best)
+}
+
+fn measure(
+    server: SocketAddr,
+    queries: &[Vec<u8>],
+    queries_per_second: usize,
+    duration: Duration,
+) -> io::Result<Load> {
+    let before = worker_cpu()?;
+    let start = Instant::now();
+    let (n_sent, n_received) = generate(server, queries, queries_per_second, duration)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let cpu = worker_cpu()?.saturating_sub(before);
     Ok(Load {
         n_sent,
         n_received,

@@ -32,6 +32,7 @@ use crate::order::Entropy;
 
 pub use metrics::Metrics;
 pub(crate) use metrics::{Counters, Served};
+pub(crate) use packets::Batch;
 pub(crate) use tcp::{Limits, Respond, serve as serve_tcp};
 
 /// Octets of receive buffer asked from the kernel per UDP socket: some thousands of queries while a worker is not scheduled.

@@ -22,7 +22,7 @@ const N_SLOTS: usize = 32;
 const QUERY_OCTETS_MAX: usize = 2048;
 
 /// Buffers for a batch of queries and their replies.
-pub(super) struct Batch {
+pub(crate) struct Batch {
     slots: Vec<Slot>,
     /// How many slots hold a query.
     n_received: usize,
@@ -39,7 +39,7 @@ struct Slot {
 }
 
 impl Batch {
-    pub(super) fn new() -> Box<Batch> {
+    pub(crate) fn new() -> Box<Batch> {
         let slots = (0..N_SLOTS).map(|_| Slot::new()).collect();
         Box::new(Batch {
             slots,
@@ -48,7 +48,7 @@ impl Batch {
     }
 
     /// Waits for one datagram and takes whatever else is there.
-    pub(super) fn receive(&mut self, socket: &UdpSocket) -> io::Result<()> {
+    pub(crate) fn receive(&mut self, socket: &UdpSocket) -> io::Result<()> {
         self.n_received = 0;
         let mut vectors: [libc::iovec; N_SLOTS] = zeroed();
         let mut headers: [libc::mmsghdr; N_SLOTS] = zeroed();
@@ -83,7 +83,7 @@ impl Batch {
     }
 
     /// Calls `answer` with every query and room for its reply; it gives the reply's length, 0 for none.
-    pub(super) fn answer_all(&mut self, mut answer: impl FnMut(&[u8], &mut [u8]) -> usize) {
+    pub(crate) fn answer_all(&mut self, mut answer: impl FnMut(&[u8], &mut [u8]) -> usize) {
         for slot in &mut self.slots[..self.n_received] {
             let octets = answer(&slot.query[..slot.query_octets], &mut slot.reply);
             slot.reply_octets = octets.min(UDP_OCTETS_MAX);
@@ -91,7 +91,7 @@ impl Batch {
     }
 
     /// Sends all replies; returns how many could not be sent.
-    pub(super) fn send(&mut self, socket: &UdpSocket) -> usize {
+    pub(crate) fn send(&mut self, socket: &UdpSocket) -> usize {
         let mut vectors: [libc::iovec; N_SLOTS] = zeroed();
         let mut headers: [libc::mmsghdr; N_SLOTS] = zeroed();
         let mut n_replies = 0;

@@ -9,7 +9,7 @@ use crate::message::UDP_OCTETS_MAX;
 const QUERY_OCTETS_MAX: usize = 2048;
 
 /// Buffers for one datagram.
-pub(super) struct Batch {
+pub(crate) struct Batch {
     query: [u8; QUERY_OCTETS_MAX],
     reply: [u8; UDP_OCTETS_MAX],
     received: Option<(usize, SocketAddr)>,
@@ -17,7 +17,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    pub(super) fn new() -> Box<Batch> {
+    pub(crate) fn new() -> Box<Batch> {
         Box::new(Batch {
             query: [0; QUERY_OCTETS_MAX],
             reply: [0; UDP_OCTETS_MAX],
@@ -27,20 +27,20 @@ impl Batch {
     }
 
     /// Waits for a datagram.
-    pub(super) fn receive(&mut self, socket: &UdpSocket) -> io::Result<()> {
+    pub(crate) fn receive(&mut self, socket: &UdpSocket) -> io::Result<()> {
         self.received = None;
         self.received = Some(socket.recv_from(&mut self.query)?);
         Ok(())
     }
 
     /// Calls `answer` with the query and room for the reply; it gives the reply's length, 0 for none.
-    pub(super) fn answer_all(&mut self, mut answer: impl FnMut(&[u8], &mut [u8]) -> usize) {
+    pub(crate) fn answer_all(&mut self, mut answer: impl FnMut(&[u8], &mut [u8]) -> usize) {
         let octets = self.received.map_or(0, |(octets, _)| octets);
         self.reply_octets = answer(&self.query[..octets], &mut self.reply);
     }
 
     /// Sends the reply; returns how many could not be sent.
-    pub(super) fn send(&mut self, socket: &UdpSocket) -> usize {
+    pub(crate) fn send(&mut self, socket: &UdpSocket) -> usize {
         let Some((_, client)) = self.received.filter(|_| self.reply_octets > 0) else {
             return 0;
         };
