@@ -76,14 +76,6 @@ pub trait Authorizer: Send + Sync {
     fn authorize(&self, who: &Identity, what: &Attributes) -> Decision;
 }
 
-/// Lets members of `system:masters` do everything and everybody else nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MastersOnly;
-
-/// Knows no token at all.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoTokens;
-
 // === impl Identity ===
 
 impl Identity {
@@ -124,21 +116,3 @@ impl Identity {
 pub const AUTHENTICATED: &str = "system:authenticated";
 /// Group that bypasses authorization.
 pub const MASTERS: &str = "system:masters";
-
-// === impl MastersOnly ===
-
-impl Authorizer for MastersOnly {
-    fn authorize(&self, who: &Identity, _: &Attributes) -> Decision {
-        if who.is_in(MASTERS) {
-            Decision::Allow(String::new())
-        } else {
-            Decision::NoOpinion(String::new())
-        }
-    }
-}
-
-impl Authenticator for NoTokens {
-    fn token(&self, _: &str, _: &[String], _: jiff::Timestamp) -> Result<Option<Identity>, String> {
-        Ok(None)
-    }
-}

@@ -1,5 +1,5 @@
-//! The objects every cluster has from the first moment: four namespaces and the `kubernetes`
-//! service with its endpoints.
+//! The objects every cluster has from the first moment: four namespaces, the `kubernetes` service
+//! with its endpoints, and the roles and bindings of the system.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,7 +10,13 @@ use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use tower::Service as _;
 
-use crate::{access::Identity, service::Service};
+use crate::{
+    access::Identity,
+    auth::bootstrap::{must_be_replaced, policy, reconcile},
+    meta,
+    service::Service,
+    store::{ObjectKey, ResourceKey},
+};
 
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
@@ -35,6 +41,7 @@ pub(crate) async fn run(
         kubernetes_service(service_address),
     )
     .await?;
+    roles(service).await?;
     let Some(address) = listening else {
         return Ok(());
     };
@@ -45,6 +52,50 @@ pub(crate) async fn run(
     )
     .await?;
     Ok(())
+}
+
+/// Roles and bindings, all at once so that they share a few commits; bindings need their roles.
+async fn roles(service: &Service) -> Result<(), Status> {
+    let (bindings, roles): (Vec<_>, Vec<_>) = policy()
+        .iter()
+        .partition(|object| object.get("roleRef").is_some());
+    futures::future::try_join_all(roles.into_iter().map(|role| reconciled(service, role))).await?;
+    let bindings = bindings
+        .into_iter()
+        .map(|binding| reconciled(service, binding));
+    futures::future::try_join_all(bindings).await?;
+    Ok(())
+}
+
+/// Creates a role or binding, or gives the stored one what it lacks.
+async fn reconciled(service: &Service, wanted: &Value) -> Result<(), Status> {
+    let plural = match wanted["kind"].as_str().unwrap_or("") {
+        "ClusterRole" => "clusterroles",
+        "ClusterRoleBinding" => "clusterrolebindings",
+        "Role" => "roles",
+        _ => "rolebindings",
+    };
+    let (namespace, name) = (meta::text(wanted, "namespace"), meta::text(wanted, "name"));
+    let base = "/apis/rbac.authorization.k8s.io/v1";
+    let collection = match namespace {
+        "" => format!("{base}/{plural}"),
+        namespace => format!("{base}/namespaces/{namespace}/{plural}"),
+    };
+    let state = service.engine().store.state();
+    let key = ResourceKey::new("rbac.authorization.k8s.io", plural);
+    let Some(found) = state.get(&key, &ObjectKey::new(namespace, name)) else {
+        return ensure(service, &collection, wanted.clone()).await;
+    };
+    let found: Value = serde_json::from_slice(&found.body).map_err(Status::internal)?;
+    let one = format!("{collection}/{name}");
+    if must_be_replaced(&found, wanted) {
+        request(service, Method::DELETE, &one, &Value::Null).await?;
+        return ensure(service, &collection, wanted.clone()).await;
+    }
+    match reconcile(&found, wanted) {
+        Some(merged) => request(service, Method::PUT, &one, &merged).await,
+        None => Ok(()),
+    }
 }
 
 fn kubernetes_service(address: IpAddr) -> Value {
@@ -120,7 +171,7 @@ async fn ensure(service: &Service, collection: &str, object: Value) -> Result<()
 async fn put(service: &Service, collection: &str, object: Value) -> Result<(), Status> {
     match request(service, Method::POST, collection, &object).await {
         Err(status) if status.reason == Reason::AlreadyExists => {
-            let name = crate::meta::text(&object, "name");
+            let name = meta::text(&object, "name");
             request(
                 service,
                 Method::PUT,
@@ -139,7 +190,12 @@ async fn request(
     path: &str,
     object: &Value,
 ) -> Result<(), Status> {
-    let body = Full::new(Bytes::from(object.to_string()));
+    let body = if object.is_null() {
+        Bytes::new()
+    } else {
+        object.to_string().into()
+    };
+    let body = Full::new(body);
     let mut request = Request::new(body);
     *request.method_mut() = method;
     *request.uri_mut() = path.parse().map_err(Status::internal)?;

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    access::{Authenticator, Authorizer},
+    auth::{Access, Tokens, service_account::Issuer, token_file::TokenFile},
     metrics::Metrics,
     openapi::OpenApi,
     registry::{Registry, Resource, built_in},
@@ -55,9 +55,11 @@ pub struct Engine {
     /// Objects.
     pub store: Store,
     /// Who tokens belong to.
-    pub authenticator: Arc<dyn Authenticator>,
+    pub tokens: Tokens,
     /// Who may do what.
-    pub authorizer: Arc<dyn Authorizer>,
+    pub access: Access,
+    /// Signs service account tokens.
+    pub issuer: Arc<Issuer>,
     /// Limits.
     pub limits: Limits,
     /// OpenAPI documents that are in use.
@@ -86,16 +88,12 @@ struct Compiled {
 
 impl Engine {
     /// An engine that serves the built-in kinds and the custom ones defined in `store`.
-    pub fn new(
-        store: Store,
-        authenticator: Arc<dyn Authenticator>,
-        authorizer: Arc<dyn Authorizer>,
-        limits: Limits,
-    ) -> Self {
+    pub fn new(store: Store, token_file: TokenFile, issuer: Arc<Issuer>, limits: Limits) -> Self {
         Self {
+            tokens: Tokens::new(store.clone(), token_file, issuer.clone()),
+            access: Access::new(store.clone()),
+            issuer,
             store,
-            authenticator,
-            authorizer,
             gates: Gates {
                 reads: Arc::new(Semaphore::new(limits.reads_max)),
                 writes: Arc::new(Semaphore::new(limits.writes_max)),

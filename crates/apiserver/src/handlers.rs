@@ -5,5 +5,6 @@ pub(crate) mod delete;
 pub(crate) mod modify;
 pub(crate) mod patch;
 pub(crate) mod read;
+pub(crate) mod review;
 pub(crate) mod subresource;
 pub(crate) mod watch;

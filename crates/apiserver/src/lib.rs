@@ -11,6 +11,7 @@ pub mod deletion;
 pub mod discovery;
 pub mod engine;
 mod filter;
+mod guard;
 mod handlers;
 mod impersonate;
 pub mod kubeconfig;

@@ -7,6 +7,7 @@ use http::{HeaderValue, Response, StatusCode, header as names, request::Parts};
 use serde_json::json;
 
 use crate::{
+    auth::service_account,
     body::{self, Body},
     call::header,
     discovery,
@@ -49,6 +50,17 @@ pub(crate) async fn serve(
     let path = info.path.trim_end_matches('/');
     match path {
         "" => Ok(index(engine)),
+        "/.well-known/openid-configuration" => {
+            Ok(json_reply(&service_account::discovery(&engine.issuer)))
+        }
+        "/openid/v1/jwks" => {
+            let keys = render::to_bytes(&service_account::jwks(&engine.issuer));
+            Ok(render::with_type(
+                StatusCode::OK,
+                "application/jwk-set+json",
+                body::full(keys),
+            ))
+        }
         "/version" => Ok(json_reply(&version())),
         "/metrics" => Ok(metrics(engine)),
         _ if path.starts_with("/healthz")
@@ -197,6 +209,7 @@ fn metrics(engine: &Engine) -> Response<Body> {
 fn index(engine: &Engine) -> Response<Body> {
     let registry = engine.registry(&engine.store.state());
     let mut paths = vec![
+        "/.well-known/openid-configuration".to_owned(),
         "/api".to_owned(),
         "/apis".to_owned(),
         "/healthz".to_owned(),
@@ -204,6 +217,7 @@ fn index(engine: &Engine) -> Response<Body> {
         "/metrics".to_owned(),
         "/openapi/v2".to_owned(),
         "/openapi/v3".to_owned(),
+        "/openid/v1/jwks".to_owned(),
         "/readyz".to_owned(),
         "/version".to_owned(),
     ];

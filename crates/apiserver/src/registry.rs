@@ -195,6 +195,12 @@ impl Resource {
         }
     }
 
+    /// Whether objects are kept. Others are questions with an answer (reviews), or actions
+    /// (`bindings`).
+    pub fn is_stored(&self) -> bool {
+        self.verbs.contains(Verb::List)
+    }
+
     /// The subresource called `name`.
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
         self.subresources.iter().find(|s| s.name.as_ref() == name)

@@ -20,7 +20,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::Service as _;
 
-use crate::{access::Identity, pki::Pair, service::Service};
+use crate::{auth::certificate, pki::Pair, service::Service};
 
 /// Connections at a time; more wait in the kernel's queue.
 const CONNECTIONS_MAX: usize = 4096;
@@ -154,9 +154,9 @@ async fn connect(
         Err(_) => return,
     };
     let peer = stream.get_ref().1.peer_certificates();
-    let identity = peer
-        .and_then(|chain| chain.first())
-        .and_then(|leaf| identity(leaf));
+    // A certificate without a usable name identifies nobody; a token still may.
+    let leaf = peer.and_then(|chain| chain.first());
+    let identity = leaf.and_then(|leaf| certificate::identity(leaf).ok());
     let service =
         hyper::service::service_fn(move |mut request: http::Request<hyper::body::Incoming>| {
             if let Some(identity) = &identity {
@@ -192,13 +192,4 @@ async fn connect(
     }
     // Watches end on the same signal, so this is short; the caller bounds it.
     let _ = connection.await;
-}
-
-/// Who a client certificate belongs to: common name is the user, organizations are the groups.
-fn identity(leaf: &CertificateDer<'_>) -> Option<Identity> {
-    let (_, certificate) = x509_parser::parse_x509_certificate(leaf).ok()?;
-    let subject = certificate.subject();
-    let name = subject.iter_common_name().next()?.as_str().ok()?;
-    let groups = subject.iter_organization().filter_map(|o| o.as_str().ok());
-    Some(Identity::user(name, groups.map(str::to_owned)))
 }

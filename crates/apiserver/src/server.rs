@@ -8,11 +8,14 @@ use std::{
 };
 
 use jiff::Timestamp;
+use ring::rand::SystemRandom;
+use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    access::{Authenticator, Authorizer, Identity},
+    access::Identity,
+    auth::{jws::Key, service_account::Issuer, token_file::TokenFile},
     bootstrap,
     engine::{Engine, Limits},
     kubeconfig,
@@ -36,6 +39,10 @@ pub struct Config {
     pub names: Vec<String>,
     /// First address of the service range, which is the `kubernetes` service. Default `10.96.0.1`.
     pub service_address: IpAddr,
+    /// Bearer tokens of the administrator's choosing. Default: none.
+    pub tokens: TokenFile,
+    /// `iss` of service account tokens. Default `https://kubernetes.default.svc.cluster.local`.
+    pub issuer: String,
     /// Limits.
     pub limits: Limits,
 }
@@ -48,6 +55,8 @@ impl Default for Config {
             listen: Some(SocketAddr::from(([127, 0, 0, 1], 6443))),
             names: Vec::new(),
             service_address: IpAddr::from([10, 96, 0, 1]),
+            tokens: TokenFile::default(),
+            issuer: "https://kubernetes.default.svc.cluster.local".to_owned(),
             limits: Limits::default(),
         }
     }
@@ -62,6 +71,9 @@ pub enum Error {
     /// The keys.
     #[error("the keys are not usable")]
     Pki(#[from] pki::Error),
+    /// The key of service account tokens.
+    #[error("the key that signs service account tokens (pki/sa.key) is not an ECDSA P-256 key")]
+    TokenKey,
     /// The network.
     #[error("the server cannot listen")]
     Serve(#[from] serve::Error),
@@ -108,11 +120,11 @@ impl ApiServer {
             Ok(store) => store?,
             Err(error) => return Err(Error::Bootstrap(error.to_string())),
         };
-        let (authenticator, authorizer) = access(&store, &pki);
+        let issuer = Arc::new(issuer(&config, &pki)?);
         let engine = Engine::new(
             store.clone(),
-            authenticator,
-            authorizer,
+            config.tokens.clone(),
+            issuer,
             config.limits.clone(),
         );
         let service = Service::new(Arc::new(engine));
@@ -248,11 +260,17 @@ fn open_store(config: &Config, now: Timestamp) -> Result<Store, StoreError> {
     Store::open(store, now)
 }
 
-fn access(_: &Store, _: &Pki) -> (Arc<dyn Authenticator>, Arc<dyn Authorizer>) {
-    (
-        Arc::new(crate::access::NoTokens),
-        Arc::new(crate::access::MastersOnly),
-    )
+/// What signs tokens, from the key in the data directory.
+fn issuer(config: &Config, pki: &Pki) -> Result<Issuer, Error> {
+    let key = PrivatePkcs8KeyDer::from_pem_slice(pki.service_account_key.as_bytes());
+    let key = key.map_err(|_| Error::TokenKey)?;
+    let key = Key::from_pkcs8(key.secret_pkcs8_der(), &SystemRandom::new());
+    let url = config.issuer.clone();
+    Ok(Issuer {
+        audiences: vec![url.clone()],
+        url,
+        key: key.map_err(|_| Error::TokenKey)?,
+    })
 }
 
 /// Once a second: events expire, history is trimmed, documents that nobody reads are forgotten.

@@ -17,7 +17,7 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use flotilla_machinery::status::{Attempt, Status};
+use flotilla_machinery::status::Status;
 use futures::FutureExt;
 use http::{HeaderName, HeaderValue, Method, Request, Response, header};
 use http_body_util::BodyExt;
@@ -27,12 +27,12 @@ use tokio::{
 };
 
 use crate::{
-    access::{Attributes, Authorizer, Decision, Identity, ResourceAttributes},
+    access::{Attributes, Authenticator, Authorizer, Decision, Identity, ResourceAttributes},
     body::Body,
     call::{Call, Parts, header as text},
     decode::BODY_BYTES_MAX,
     engine::Engine,
-    handlers::{create, delete, modify, patch, read, subresource, watch},
+    handlers::{create, delete, modify, patch, read, review, subresource, watch},
     impersonate,
     metrics::RequestLabels,
     negotiate::{Accepted, accept},
@@ -151,7 +151,7 @@ where
     let user = identify(&engine, &parts, &info)?;
     let user = impersonate::effective(&engine, user, &parts.headers)?;
     let permit = enter(&engine, &info)?;
-    permit_or_refuse(engine.authorizer.as_ref(), &user, &info)?;
+    permit_or_refuse(&engine, &user, &info)?;
     if !info.is_resource {
         return paths::serve(&engine, &info, &parts).await;
     }
@@ -202,6 +202,8 @@ async fn dispatch(call: &Call) -> Result<Response<Body>, Status> {
                 call.resource.plural, call.info.subresource
             )))
         }
+        ("token", "create") => review::token(call),
+        ("", "create") if !call.resource.is_stored() => Box::pin(review::create(call)).await,
         (_, "get") => read::get(call),
         ("", "list") => read::list(call),
         ("", "create") => Box::pin(create::create(call)).await,
@@ -259,7 +261,7 @@ fn identify(
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
     match bearer.filter(|token| !token.is_empty()) {
-        Some(token) => match engine.authenticator.token(token, &[], engine.now()) {
+        Some(token) => match engine.tokens.token(token, &[], engine.now()) {
             Ok(Some(identity)) => Ok(identity),
             Ok(None) | Err(_) => Err(Status::unauthorized()),
         },
@@ -268,31 +270,15 @@ fn identify(
     }
 }
 
-fn permit_or_refuse(
-    authorizer: &dyn Authorizer,
-    user: &Identity,
-    info: &RequestInfo,
-) -> Result<(), Status> {
+fn permit_or_refuse(engine: &Engine, user: &Identity, info: &RequestInfo) -> Result<(), Status> {
     if !info.is_resource && paths::is_public(&info.path) {
         return Ok(());
     }
     let attributes = attributes(info);
-    let Decision::NoOpinion(why) = authorizer.authorize(user, &attributes) else {
-        return Ok(());
-    };
-    Err(Status::denied(
-        &Attempt {
-            user: &user.name,
-            verb: info.verb,
-            group: &info.group,
-            resource: &info.resource,
-            subresource: &info.subresource,
-            name: &info.name,
-            namespace: &info.namespace,
-            path: &info.path,
-        },
-        &why,
-    ))
+    match engine.access.authorize(user, &attributes) {
+        Decision::Allow(_) => Ok(()),
+        Decision::NoOpinion(why) => Err(impersonate::denied(user, &attributes, &why)),
+    }
 }
 
 fn attributes(info: &RequestInfo) -> Attributes {

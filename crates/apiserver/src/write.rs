@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     call::Call,
-    deletion, managed, meta,
+    deletion, guard, managed, meta,
     registry::{Context, Conversion, Resource, value_at},
     store::{CommitError, Draft, DraftError, ObjectKey, State},
 };
@@ -34,6 +34,7 @@ pub(crate) fn prepare_create(
     if let Owner::Update(manager) = owner {
         managed::track(cx, object, None, manager)?;
     }
+    guard::check(call, object, None)?;
     strategy.allocate(cx, object, None)?;
     let mut errors = meta::validate(object, strategy.as_ref());
     errors.extend(strategy.validate_create(cx, object));
@@ -66,6 +67,7 @@ pub(crate) fn prepare_update(
     if let Owner::Update(manager) = owner {
         managed::track(cx, new, Some(old), manager)?;
     }
+    guard::check(call, new, Some(old))?;
     strategy.allocate(cx, new, Some(old))?;
     let mut errors = meta::validate(new, strategy.as_ref());
     errors.extend(meta::validate_change(new, old));

@@ -24,7 +24,20 @@ async fn careless_requests_get_clear_answers() {
     let invalid: &[u8] = b"{\"metadata\":{\"name\":\"\xff\"}}";
     let unknown = r#"{"metadata":{"name":"a"},"nope":1}"#;
     let strict = "/api/v1/namespaces/default/configmaps?fieldValidation=Strict";
+    let revisions = "/apis/apps/v1/namespaces/default/controllerrevisions";
+    let revision = format!(
+        r#"{{"metadata":{{"name":"a"}},"revision":1,"data":{{"a":"{}"}}}}"#,
+        "x".repeat(2 << 20)
+    );
     let rows: Vec<Row<'_>> = vec![
+        (
+            "POST",
+            revisions,
+            JSON,
+            revision.into(),
+            413,
+            "limit is 1572864 bytes",
+        ),
         (
             "POST",
             CMS,
@@ -38,8 +51,8 @@ async fn careless_requests_get_clear_answers() {
             CMS,
             JSON,
             two_mib.into(),
-            413,
-            "Request entity too large: limit is 1572864",
+            422,
+            "data: Too long: may not be more than 1048576 bytes",
         ),
         (
             "POST",

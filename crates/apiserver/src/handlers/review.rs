@@ -1,0 +1,68 @@
+//! POST of what is not kept: reviews, which are questions with an answer, token requests, and the
+//! old form of a binding.
+
+use flotilla_machinery::status::Status;
+use http::{Response, StatusCode};
+use ring::rand::SystemRandom;
+use serde_json::Value;
+
+use super::subresource::bind;
+use crate::{
+    auth::{review, service_account},
+    body::Body,
+    call::Call,
+    decode, meta,
+    params::WriteOptions,
+    render,
+};
+
+/// POST to a collection that keeps nothing.
+pub(crate) async fn create(call: &Call) -> Result<Response<Body>, Status> {
+    if &*call.resource.plural == "bindings" {
+        return bind(call).await;
+    }
+    let mut review = decoded(call)?;
+    meta::set_namespace(&mut review, &call.resource, &call.info.namespace)?;
+    let access = &call.engine.access;
+    let who = &call.user;
+    let answer = match &*call.resource.plural {
+        "tokenreviews" => review::token(review, &call.engine.tokens, call.now)?,
+        "selfsubjectreviews" => review::self_subject(review, who),
+        "subjectaccessreviews" => review::subject_access(review, access)?,
+        "localsubjectaccessreviews" => {
+            review::local_subject_access(review, &call.info.namespace, access)?
+        }
+        "selfsubjectaccessreviews" => review::self_subject_access(review, who, access)?,
+        "selfsubjectrulesreviews" => {
+            review::self_subject_rules(review, |namespace| access.held(who, namespace))?
+        }
+        _ => return Err(Status::method_not_allowed(&call.group_resource(), "create")),
+    };
+    Ok(render::made(call, StatusCode::CREATED, &answer))
+}
+
+/// POST of a token request for a service account.
+pub(crate) fn token(call: &Call) -> Result<Response<Body>, Status> {
+    let mut body = decode::untyped(&call.body, call.media()?)?;
+    decode::check_kind(&mut body, "authentication.k8s.io/v1", "TokenRequest")?;
+    let id = uuid::Uuid::new_v4().to_string();
+    let request = service_account::Request {
+        namespace: &call.info.namespace,
+        name: &call.info.name,
+        body,
+        now: call.now,
+        id: &id,
+    };
+    let random = SystemRandom::new();
+    let answer = service_account::issue(&call.engine.issuer, &call.state, request, &random)?;
+    Ok(render::made(call, StatusCode::CREATED, &answer))
+}
+
+fn decoded(call: &Call) -> Result<Value, Status> {
+    let options = WriteOptions::parse(&call.query, "CreateOptions")?;
+    let decoded = decode::object(&call.body, call.media()?, &call.resource)?;
+    for text in decode::judge(decoded.complaints, options.field_validation)? {
+        call.warn(text);
+    }
+    Ok(decoded.object)
+}
