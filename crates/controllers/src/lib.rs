@@ -1,1 +1,12 @@
-//! The slice of kube-controller-manager the embedded server needs
+//! The slice of kube-controller-manager that the embedded API server needs.
+//!
+//! Each controller decides in a pure module and acts in a thin one: [`slices`] and [`subsets`] say which endpoints a Service
+//! has, [`graph`] what garbage collection does next, [`namespaces`] what a namespace lacks or still holds, [`addresses`]
+//! which addresses a load balancer gets. [`Mirror`] is how all of them see the cluster.
+
+pub mod slices;
+pub mod subsets;
+
+mod mirror;
+
+pub use self::mirror::{Change, Key, Mirror};

@@ -1,0 +1,173 @@
+//! A local copy of one kind of objects, fed by a watch, that says what changed.
+//!
+//! A watch that starts over lists everything again. [`Mirror::apply`] turns that into the changes it really means,
+//! including objects that vanished meanwhile, so that controllers only ever see an old and a new version.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::{self, Debug},
+    sync::Arc,
+};
+
+use kube::{ResourceExt, runtime::watcher::Event};
+
+/// Namespace (empty for cluster-scoped objects) and name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Namespace, or empty.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+}
+
+/// What happened to one object: created without `old`, removed without `new`.
+#[derive(Clone, Debug)]
+pub struct Change<K> {
+    /// Which object.
+    pub key: Key,
+    /// As it was known.
+    pub old: Option<Arc<K>>,
+    /// As it is now.
+    pub new: Option<Arc<K>>,
+}
+
+/// All objects of one kind as the watch showed them last.
+#[derive(Clone, Debug)]
+pub struct Mirror<K> {
+    objects: BTreeMap<Key, Arc<K>>,
+    /// Known objects that a list in progress did not show yet.
+    unseen: Option<BTreeSet<Key>>,
+    complete: bool,
+}
+
+impl Key {
+    /// The key of an object.
+    pub fn of(object: &impl ResourceExt) -> Self {
+        Self {
+            namespace: object.namespace().unwrap_or_default(),
+            name: object.name_any(),
+        }
+    }
+
+    /// The key of `name` in `namespace`.
+    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.namespace.as_str() {
+            "" => f.write_str(&self.name),
+            namespace => write!(f, "{namespace}/{}", self.name),
+        }
+    }
+}
+
+impl<K> Change<K> {
+    /// The newer version there is.
+    pub fn latest(&self) -> Option<&Arc<K>> {
+        self.new.as_ref().or(self.old.as_ref())
+    }
+}
+
+impl<K: ResourceExt> Mirror<K> {
+    /// Nothing known yet.
+    pub fn new() -> Self {
+        Self {
+            objects: BTreeMap::new(),
+            unseen: None,
+            complete: false,
+        }
+    }
+
+    /// Takes an event of the watch and returns the changes it means. A version that is known already is none.
+    pub fn apply(&mut self, event: Event<K>) -> Vec<Change<K>> {
+        match event {
+            Event::Apply(object) => self.put(object).into_iter().collect(),
+            Event::Delete(object) => self
+                .remove(Key::of(&object), Some(object))
+                .into_iter()
+                .collect(),
+            Event::Init => {
+                self.unseen = Some(self.objects.keys().cloned().collect());
+                Vec::new()
+            }
+            Event::InitApply(object) => {
+                if let Some(unseen) = &mut self.unseen {
+                    unseen.remove(&Key::of(&object));
+                }
+                self.put(object).into_iter().collect()
+            }
+            Event::InitDone => {
+                self.complete = true;
+                let gone = self.unseen.take().unwrap_or_default();
+                gone.into_iter()
+                    .filter_map(|key| self.remove(key, None))
+                    .collect()
+            }
+        }
+    }
+
+    fn put(&mut self, object: K) -> Option<Change<K>> {
+        let key = Key::of(&object);
+        let new = Arc::new(object);
+        let old = self.objects.insert(key.clone(), new.clone());
+        let known = old
+            .as_ref()
+            .is_some_and(|old| old.resource_version() == new.resource_version());
+        (!known || new.resource_version().is_none()).then_some(Change {
+            key,
+            old,
+            new: Some(new),
+        })
+    }
+
+    fn remove(&mut self, key: Key, last: Option<K>) -> Option<Change<K>> {
+        let known = self.objects.remove(&key)?;
+        let old = last.map_or(known, Arc::new);
+        Some(Change {
+            key,
+            old: Some(old),
+            new: None,
+        })
+    }
+}
+
+impl<K> Mirror<K> {
+    /// The object at `key`.
+    pub fn get(&self, key: &Key) -> Option<&Arc<K>> {
+        self.objects.get(key)
+    }
+
+    /// All objects in order of their keys.
+    pub fn iter(&self) -> impl Iterator<Item = (&Key, &Arc<K>)> {
+        self.objects.iter()
+    }
+
+    /// The objects of one namespace, sorted by name.
+    pub fn in_namespace<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = &'a Arc<K>> {
+        let first = Key::new(namespace, "");
+        let objects = self.objects.range(first..);
+        objects
+            .take_while(move |(key, _)| key.namespace == namespace)
+            .map(|(_, object)| object)
+    }
+
+    /// Whether a first list came to its end.
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+}
+
+impl<K: ResourceExt> Default for Mirror<K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests;
