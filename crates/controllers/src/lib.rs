@@ -4,6 +4,9 @@
 //! has, [`graph`] what garbage collection does next, [`namespaces`] what a namespace lacks or still holds, [`addresses`]
 //! which addresses a load balancer gets. [`Mirror`] is how all of them see the cluster.
 
+pub mod addresses;
+pub mod graph;
+pub mod namespaces;
 pub mod slices;
 pub mod subsets;
 
