@@ -32,6 +32,7 @@ pub mod server;
 pub mod service;
 pub mod store;
 pub mod strategy;
+pub mod table;
 mod write;
 
 pub use self::server::{ApiServer, Config, Error, Handle};

@@ -5,7 +5,7 @@
 //! expect: `kind`, `apiVersion`, `metadata`, the rest.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use flotilla_machinery::{printers, status::Status};
+use flotilla_machinery::status::Status;
 use http::{Response, StatusCode, header::CONTENT_TYPE};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, json};
@@ -15,7 +15,9 @@ use crate::{
     call::Call,
     negotiate::{Accepted, As, Media},
     registry::{Conversion, Resource},
+    request::query_pairs,
     store::Object,
+    table::{Columns, Include},
 };
 
 /// The body of `object` in the version of `resource`.
@@ -139,22 +141,19 @@ pub(crate) fn table(
     metadata: Value,
     columns: bool,
 ) -> Value {
-    let printer = printers::printer(&call.resource.group, &call.resource.kind);
-    let rows = objects.iter().map(|object| {
-        json!({
-            "cells": printer.cells(object, call.now),
-            "object": {
-                "kind": "PartialObjectMetadata",
-                "apiVersion": format!("meta.k8s.io/{version}"),
-                "metadata": object["metadata"],
-            },
-        })
-    });
+    let table = Columns::of(&call.resource);
+    let asked = query_pairs(&call.query).find(|(name, _)| name == "includeObject");
+    let include = asked
+        .and_then(|(_, word)| Include::parse(&word))
+        .unwrap_or_default();
+    let rows = objects
+        .iter()
+        .map(|object| table.row(object, include, version, call.now));
     let rows: Vec<Value> = rows.collect();
-    let definitions: Vec<Value> = if columns {
-        printer.columns().iter().map(|c| c.to_value()).collect()
+    let definitions = if columns {
+        table.definitions()
     } else {
-        Vec::new()
+        json!([])
     };
     json!({
         "kind": "Table",

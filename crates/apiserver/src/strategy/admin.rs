@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{
     convert,
     fill::{at, at_mut, fill, is_unset, items, list, text},
-    rules::{Errors, Rules, immutable, one_of},
+    rules::{Errors, Rewrite, Rules, immutable, one_of},
 };
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -55,7 +55,7 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
         },
         ("autoscaling", "horizontalpodautoscalers") => {
             let is_old = row.version == "v1";
-            let conversion: Option<(fn(&mut Value), fn(&mut Value))> =
+            let conversion: Option<(Rewrite, Rewrite)> =
                 is_old.then_some((convert::autoscaler_to_v1, convert::autoscaler_from_v1));
             let defaults = if is_old {
                 fill_old_autoscaler

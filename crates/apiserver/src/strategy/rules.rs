@@ -12,6 +12,9 @@ pub(super) type Errors = Vec<FieldError>;
 /// What is wrong with a name; see [`Strategy::check_name`].
 pub(super) type CheckName = fn(&str, bool) -> Vec<String>;
 
+/// Turns an object into another version of itself.
+pub(super) type Rewrite = fn(&mut Value);
+
 /// The rules of a kind. Build it with struct update from [`Rules::of`].
 pub(super) struct Rules {
     /// The object's type, for defaults that the schema declares.
@@ -37,7 +40,7 @@ pub(super) struct Rules {
     /// Whether PUT may leave the version out.
     pub(super) unconditional: bool,
     /// Rewrites stored objects, and objects to be stored.
-    pub(super) conversion: Option<(fn(&mut Value), fn(&mut Value))>,
+    pub(super) conversion: Option<(Rewrite, Rewrite)>,
 }
 
 impl Rules {

@@ -1,0 +1,154 @@
+//! Tables: the rows and columns that `kubectl get` shows.
+//!
+//! Built-in kinds have their printers in `machinery`; a custom resource names its columns in its
+//! definition. Columns are chosen once for a response, then objects become rows one after another.
+//!
+//! Source: Kubernetes v1.35, `meta.k8s.io` Table, apiextensions `pkg/registry/customresource/
+//! tableconvertor`.
+
+mod path;
+
+use flotilla_machinery::printers::{self, Printer};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use self::path::Path;
+use crate::registry::{PrinterColumn, Resource};
+
+/// How much of its object each row carries (`includeObject`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Include {
+    /// Nothing.
+    None,
+    /// PartialObjectMetadata, the default.
+    #[default]
+    Metadata,
+    /// Everything.
+    Object,
+}
+
+/// The columns of one resource.
+pub struct Columns<'a> {
+    resource: &'a Resource,
+    source: Source<'a>,
+}
+
+enum Source<'a> {
+    Printer(&'static Printer),
+    Custom(Vec<(&'a PrinterColumn, Option<Path>)>),
+}
+
+// === impl Include ===
+
+impl Include {
+    /// Reads the query parameter; `None` when it is none of upstream's words.
+    pub fn parse(word: &str) -> Option<Self> {
+        Some(match word {
+            "None" => Self::None,
+            "Metadata" | "" => Self::Metadata,
+            "Object" => Self::Object,
+            _ => return None,
+        })
+    }
+}
+
+// === impl Columns ===
+
+impl<'a> Columns<'a> {
+    /// The columns of a resource. Paths are compiled here.
+    pub fn of(resource: &'a Resource) -> Self {
+        let custom = resource.custom.as_ref().map(|custom| &custom.columns);
+        let source = match custom.filter(|columns| !columns.is_empty()) {
+            Some(columns) => Source::Custom(
+                columns
+                    .iter()
+                    .map(|column| (column, Path::parse(&column.json_path)))
+                    .collect(),
+            ),
+            None => Source::Printer(printers::printer(&resource.group, &resource.kind)),
+        };
+        Self { resource, source }
+    }
+
+    /// Definitions for `columnDefinitions`.
+    pub fn definitions(&self) -> Value {
+        match &self.source {
+            Source::Printer(printer) => printer.columns().iter().map(|c| c.to_value()).collect(),
+            Source::Custom(columns) => {
+                let name = json!({
+                    "name": "Name", "type": "string", "format": "name", "description": "",
+                    "priority": 0,
+                });
+                let own = columns.iter().map(|(column, _)| {
+                    json!({
+                        "name": column.name,
+                        "type": column.ty,
+                        "format": column.format,
+                        "description": column.description,
+                        "priority": column.priority,
+                    })
+                });
+                std::iter::once(name).chain(own).collect()
+            }
+        }
+    }
+
+    /// The row of one object; `version` is that of the table (`v1` or `v1beta1`).
+    pub fn row(&self, object: &Value, include: Include, version: &str, now: Timestamp) -> Value {
+        let cells = match &self.source {
+            Source::Printer(printer) => printer.cells(object, now),
+            Source::Custom(columns) => {
+                let name = object["metadata"]["name"].clone();
+                let own = columns.iter().map(|(column, path)| {
+                    let found = path.as_ref().and_then(|path| path.first(object));
+                    cell(&column.ty, found.unwrap_or(&Value::Null), now)
+                });
+                std::iter::once(name).chain(own).collect()
+            }
+        };
+        let mut row = json!({"cells": cells});
+        let completed = printers::completed(&self.resource.group, &self.resource.kind, object);
+        if let Some(completed) = completed {
+            row["conditions"] = json!([{
+                "type": "Completed",
+                "status": "True",
+                "reason": completed.reason,
+                "message": completed.message,
+            }]);
+        }
+        match include {
+            Include::None => {}
+            Include::Object => row["object"] = object.clone(),
+            Include::Metadata => {
+                row["object"] = json!({
+                    "kind": "PartialObjectMetadata",
+                    "apiVersion": format!("meta.k8s.io/{version}"),
+                    "metadata": object["metadata"],
+                });
+            }
+        }
+        row
+    }
+}
+
+/// A value as a cell of a column of this type; null when it has another type.
+fn cell(ty: &str, value: &Value, now: Timestamp) -> Value {
+    match (ty, value) {
+        (_, Value::Null) => Value::Null,
+        ("integer", Value::Number(number)) => match (number.as_i64(), number.as_f64()) {
+            (None, Some(number)) => json!(number as i64),
+            _ => value.clone(),
+        },
+        ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => value.clone(),
+        ("date", Value::String(time)) => match time.parse::<Timestamp>() {
+            Ok(_) => printers::since(Some(time), now).into(),
+            Err(_) => "<unknown>".into(),
+        },
+        ("string", Value::String(_)) => value.clone(),
+        ("string", other) => other.to_string().into(),
+        _ => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests;
