@@ -17,14 +17,21 @@
 //! and carry an OPT record exactly when the query did. Over UDP they stay within what the client takes (512 without EDNS, at most
 //! 1232); answers that do not fit are cut after a whole record and TC is set. Nothing here allocates, locks or logs.
 
+mod options;
+
+use std::net::IpAddr;
+
 use crate::catalog::Catalog;
+use crate::cookie::Cookies;
 use crate::message::query::{Query, Reject};
 use crate::message::writer::{self, RecordParts, Section};
 use crate::message::{FLAG_TC, HEADER_OCTETS, TCP_OCTETS_MAX, Writer};
 use crate::name;
 use crate::order::{Arrangement, Entropy};
 use crate::record::{Rcode, Type};
-use crate::zone::{NodeRef, OrderRef, RECORDS_PER_SET_MAX, Relocatable, SetRef, Zone};
+use crate::zone::{self, NodeRef, OrderRef, RECORDS_PER_SET_MAX, Relocatable, SetRef, Zone};
+
+use options::{MalformedCookie, Options};
 
 /// Longest chain of aliases followed for one question.
 pub const CNAME_HOPS_MAX: usize = 8;
@@ -44,6 +51,28 @@ pub enum Transport {
     Tcp,
 }
 
+/// What answers depend on besides the query.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// The zones.
+    pub catalog: &'a Catalog,
+    /// Makes DNS cookies; `None` leaves the option unanswered.
+    pub cookies: Option<&'a Cookies>,
+    /// Unix time in seconds, modulo 2³².
+    pub now_seconds: u32,
+}
+
+/// A query and where it comes from.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The message.
+    pub query: &'a [u8],
+    /// Who sent it, as far as the network knows.
+    pub client: IpAddr,
+    /// How it came.
+    pub transport: Transport,
+}
+
 /// A reply that stands in the caller's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply {
@@ -53,6 +82,10 @@ pub struct Reply {
     pub rcode: Rcode,
     /// Whether it was cut short.
     pub truncated: bool,
+    /// Whether the client has shown that its address is its own.
+    pub verified: bool,
+    /// Replies of one kind have one value here: answers from one name, denials of one zone, refusals. For rate limiting.
+    pub kind: u64,
 }
 
 /// Answers one query into `out`; `None` means that nothing must be sent.
@@ -60,13 +93,15 @@ pub struct Reply {
 /// # Panics
 /// When `out` is smaller than 512 octets: the caller provides 1232 for UDP and 65,535 for TCP.
 pub fn answer(
-    catalog: &Catalog,
-    query: &[u8],
-    transport: Transport,
+    context: &Context<'_>,
+    request: &Request<'_>,
     entropy: &mut Entropy,
     out: &mut [u8],
 ) -> Option<Reply> {
-    let query = match Query::parse(query) {
+    let Request {
+        client, transport, ..
+    } = *request;
+    let query = match Query::parse(request.query) {
         Ok(query) => query,
         Err(Reject::Drop) => return None,
         Err(Reject::Reply {
@@ -74,9 +109,26 @@ pub fn answer(
             question_octets,
             edns,
         }) => {
-            return Some(reject(query, rcode, question_octets, edns, out));
+            return Some(reject(request.query, rcode, question_octets, edns, out));
         }
     };
+    let mut options = Options::new();
+    let mut verified = transport == Transport::Tcp;
+    if let Some(cookies) = context.cookies {
+        match options.put_cookie(&query, cookies, client, context.now_seconds) {
+            Ok(accepted) => verified |= accepted,
+            Err(MalformedCookie) => {
+                let question_octets = query.question.len();
+                return Some(reject(
+                    request.query,
+                    Rcode::FORMERR,
+                    question_octets,
+                    true,
+                    out,
+                ));
+            }
+        }
+    }
     let octets_max = match transport {
         Transport::Udp => query.udp_octets(),
         Transport::Tcp => TCP_OCTETS_MAX,
@@ -84,16 +136,32 @@ pub fn answer(
     let octets_max = octets_max.min(out.len());
     let mut writer = Writer::new(out, octets_max, query.question);
     if query.edns.is_some() {
-        writer.reserve(writer::OPT_OCTETS);
+        writer.reserve(writer::OPT_OCTETS + options.as_slice().len());
     }
     let mut scribe = Scribe {
         writer,
         entropy,
         authoritative: false,
         truncated: false,
+        kind: 0,
     };
-    let rcode = scribe.resolve(catalog, &query);
-    Some(scribe.finish(&query, rcode))
+    let rcode = scribe.resolve(context.catalog, &query);
+    Some(Reply {
+        verified,
+        ..scribe.finish(&query, rcode, options)
+    })
+}
+
+/// Turns a reply into an empty, truncated one: the client is to come over TCP. Gives its length.
+///
+/// # Panics
+/// When `reply` is not a reply to a readable question.
+pub fn cut_short(reply: &mut [u8]) -> usize {
+    let name_octets =
+        name::wire_len(&reply[HEADER_OCTETS..]).expect("our replies echo a whole question");
+    reply[2] |= (FLAG_TC >> 8) as u8;
+    reply[6..HEADER_OCTETS].fill(0);
+    HEADER_OCTETS + name_octets + 4
 }
 
 /// A reply that carries nothing but a code.
@@ -117,6 +185,8 @@ pub(crate) fn reject(
         octets,
         rcode,
         truncated: false,
+        verified: false,
+        kind: u64::from(rcode.0),
     }
 }
 
@@ -151,6 +221,7 @@ struct Scribe<'b> {
     entropy: &'b mut Entropy,
     authoritative: bool,
     truncated: bool,
+    kind: u64,
 }
 
 impl Scribe<'_> {
@@ -191,6 +262,7 @@ impl Scribe<'_> {
                 }
             };
             self.authoritative = true;
+            self.kind = zone::hash(node.name());
             let alias = node
                 .set(Type::CNAME)
                 .filter(|_| ![Type::CNAME, Type::ANY].contains(&rtype));
@@ -256,6 +328,7 @@ impl Scribe<'_> {
 
     /// The SOA that tells how long a negative answer holds.
     fn deny(&mut self, zone: &Zone, apex: u16) {
+        self.kind = zone::hash(zone.apex().wire());
         let soa = &zone.apex_records().negative;
         self.truncated |= !self.put_relocatable(Section::Authority, soa, apex);
     }
@@ -277,6 +350,7 @@ impl Scribe<'_> {
             return;
         };
         let cut_name = cut.name();
+        self.kind = zone::hash(cut_name);
         let cut_pointer = step.pointer(relative.len() - cut_name.len());
         let mut target_at = self.writer.len() as u16 + 12;
         self.put_set(Section::Authority, servers, cut_pointer);
@@ -373,23 +447,29 @@ impl Scribe<'_> {
         fits
     }
 
-    fn finish(self, query: &Query<'_>, rcode: Rcode) -> Reply {
+    fn finish(self, query: &Query<'_>, rcode: Rcode, mut options: Options) -> Reply {
         let Scribe {
             mut writer,
             authoritative,
             truncated,
+            kind,
             ..
         } = self;
         if let Some(edns) = query.edns {
-            let fits = writer.put_opt(rcode, edns.dnssec_ok, &[]);
+            // Refusals carry no records, so what they add has room.
+            options.put_extended_error(rcode, query.rtype.is_transfer());
+            let fits = writer.put_opt(rcode, edns.dnssec_ok, options.as_slice());
             assert!(fits, "room for the OPT record was reserved");
         }
         let flags = writer::reply_flags(query.flags, authoritative);
         let flags = if truncated { flags | FLAG_TC } else { flags };
+        let octets = writer.finish(query.id, flags, rcode, 1);
         Reply {
-            octets: writer.finish(query.id, flags, rcode, 1),
+            octets,
             rcode,
             truncated,
+            verified: false,
+            kind,
         }
     }
 }

@@ -9,7 +9,8 @@
 //!                                     clients ◄── server: sockets ◄── answer: one look-up, one copy ◄─┘
 //! ```
 //! Read in this order: [`name`], [`record`], [`message`] are the vocabulary; [`zone`] and [`catalog`] hold what is served;
-//! [`answer`] and [`order`] decide what a query gets; [`server`] has the sockets; [`client`] asks other servers; [`resolver`] walks
+//! [`answer`] and [`order`] decide what a query gets,
+//! [`cookie`] and [`limit`] whether it gets it; [`server`] has the sockets; [`client`] asks other servers; [`resolver`] walks
 //! delegations. Pure, that is without sockets, clocks and chance: all but `server`, `client` and the shell of `resolver`.
 
 pub mod name;
@@ -23,6 +24,10 @@ pub mod zone;
 pub mod catalog;
 
 pub mod order;
+
+pub mod cookie;
+
+pub mod limit;
 
 pub mod answer;
 

@@ -55,6 +55,11 @@ types! {
 }
 
 impl Type {
+    /// Whether this asks for a whole zone.
+    pub fn is_transfer(self) -> bool {
+        self == Type::AXFR || self == Type::IXFR
+    }
+
     /// Whether the number asks a question about records instead of naming a kind of record: 128 to 255 (RFC 6895 §3.1) and OPT.
     pub fn is_meta(self) -> bool {
         (128..=255).contains(&self.0) || self == Type::OPT

@@ -16,17 +16,19 @@ mod tcp;
 mod udp;
 
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{self, Transport};
-use crate::catalog::Zones;
+use crate::answer::{self, Context, Request, Transport};
+use crate::catalog::{Catalog, Zones};
+use crate::cookie::Cookies;
+use crate::limit::RateLimit;
 use crate::message::TCP_OCTETS_MAX;
 use crate::order::Entropy;
 
@@ -56,6 +58,10 @@ pub struct Config {
     pub tcp_idle: Duration,
     /// Time one TCP message may take to arrive or to be taken. Default 5 s.
     pub tcp_message: Duration,
+    /// Secret of DNS cookies, shared by servers behind one address. `None`, the default, draws one at start.
+    pub cookie_secret: Option<[u8; 16]>,
+    /// Limit on equal replies per client network. Default none.
+    pub rate_limit: Option<RateLimit>,
 }
 
 impl Config {
@@ -69,6 +75,8 @@ impl Config {
             tcp_connections_max: tcp.connections_max,
             tcp_idle: tcp.idle,
             tcp_message: tcp.message,
+            cookie_secret: None,
+            rate_limit: None,
         }
     }
 }
@@ -141,13 +149,17 @@ impl Server {
             streams: JoinSet::new(),
             stopping: CancellationToken::new(),
         };
+        let answerer = Arc::new(Answerer {
+            zones: Arc::clone(zones),
+            cookies: Cookies::new(cfg.cookie_secret.unwrap_or_else(rand::random)),
+            rate_limit: cfg.rate_limit,
+        });
         for address in &cfg.listen {
             let bound = Bound::bind(*address, cfg.workers.max(1))?;
             server.addresses.push(bound.address);
             for socket in bound.datagrams {
                 let counters = metrics.worker(&cfg.name);
-                let zones = Arc::clone(zones);
-                let worker = udp::Worker::start(&cfg.name, socket, zones, counters);
+                let worker = udp::Worker::start(&cfg.name, socket, Arc::clone(&answerer), counters);
                 server.workers.push(worker.map_err(Error::Thread)?);
             }
             let limits = Limits {
@@ -155,20 +167,16 @@ impl Server {
                 idle: cfg.tcp_idle,
                 message: cfg.tcp_message,
             };
-            let zones = Arc::clone(zones);
             let counters = metrics.worker(&cfg.name);
-            let answerer = Arc::new(Streams {
-                zones,
+            let answerer = Arc::clone(&answerer);
+            let streams = Arc::new(Streams {
+                answerer,
                 counters: Arc::clone(&counters),
             });
             let stopping = server.stopping.clone();
-            server.streams.spawn(serve_tcp(
-                bound.stream,
-                limits,
-                answerer,
-                counters,
-                stopping,
-            ));
+            server
+                .streams
+                .spawn(serve_tcp(bound.stream, limits, streams, counters, stopping));
         }
         Ok(server)
     }
@@ -280,25 +288,60 @@ fn explain(source: io::Error, address: SocketAddr, protocol: &'static str) -> Er
     }
 }
 
+/// What all sockets of a server share.
+struct Answerer {
+    zones: Arc<Zones>,
+    cookies: Cookies,
+    rate_limit: Option<RateLimit>,
+}
+
+impl Answerer {
+    fn context<'a>(&'a self, catalog: &'a Catalog, now: Duration) -> Context<'a> {
+        // Cookies use the time modulo 2³².
+        Context {
+            catalog,
+            cookies: Some(&self.cookies),
+            now_seconds: now.as_secs() as u32,
+        }
+    }
+}
+
+/// Time since the Unix epoch; zero on a clock set before it.
+fn unix_time() -> Duration {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the server is the shell that has the clock"
+    )]
+    let now = SystemTime::now();
+    now.duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default()
+}
+
 /// Answers queries that came over TCP.
 struct Streams {
-    zones: Arc<Zones>,
+    answerer: Arc<Answerer>,
     counters: Arc<Counters>,
 }
 
 impl Respond for Streams {
-    async fn respond(&self, query: &[u8]) -> Option<Vec<u8>> {
-        self.respond_now(query)
+    async fn respond(&self, query: &[u8], client: IpAddr) -> Option<Vec<u8>> {
+        self.respond_now(query, client)
     }
 }
 
 impl Streams {
     /// Apart from the async function, so that the buffer lives on the stack and not in a future.
-    fn respond_now(&self, query: &[u8]) -> Option<Vec<u8>> {
+    fn respond_now(&self, query: &[u8], client: IpAddr) -> Option<Vec<u8>> {
         let mut out = [0; TCP_OCTETS_MAX];
         let mut entropy = Entropy::new(rand::random());
-        let catalog = self.zones.current().load();
-        let reply = answer::answer(&catalog, query, Transport::Tcp, &mut entropy, &mut out);
+        let catalog = self.answerer.zones.current().load();
+        let context = self.answerer.context(&catalog, unix_time());
+        let request = Request {
+            query,
+            client,
+            transport: Transport::Tcp,
+        };
+        let reply = answer::answer(&context, &request, &mut entropy, &mut out);
         self.counters.count(Served {
             transport: Transport::Tcp,
             reply,

@@ -7,6 +7,7 @@ use crate::name::Name;
 use crate::record::{Data, Record};
 use crate::zone::{Entry, NameServer, RecordSet, Settings};
 
+mod options;
 mod properties;
 mod rules;
 
@@ -95,10 +96,36 @@ fn data(rtype: &str, words: &[&str]) -> Data {
     }
 }
 
+/// Answers without cookies, as the address 127.0.0.1.
+fn answer_into(
+    catalog: &Catalog,
+    query: &[u8],
+    transport: Transport,
+    entropy: &mut Entropy,
+    out: &mut [u8],
+) -> Option<Reply> {
+    let context = Context {
+        catalog,
+        cookies: None,
+        now_seconds: 0,
+    };
+    let client = [127, 0, 0, 1].into();
+    answer(
+        &context,
+        &Request {
+            query,
+            client,
+            transport,
+        },
+        entropy,
+        out,
+    )
+}
+
 /// The reply's bytes to a UDP query with a 1232-octet EDNS buffer.
 pub(crate) fn reply(catalog: &Catalog, query: &[u8], transport: Transport) -> Option<Vec<u8>> {
     let mut out = vec![0; TCP_OCTETS_MAX];
-    let reply = answer(catalog, query, transport, &mut Entropy::new(7), &mut out)?;
+    let reply = answer_into(catalog, query, transport, &mut Entropy::new(7), &mut out)?;
     out.truncate(reply.octets);
     Some(out)
 }

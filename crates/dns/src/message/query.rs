@@ -124,6 +124,18 @@ impl<'a> Query<'a> {
         })
     }
 
+    /// The value of the first EDNS option with this code.
+    pub fn option(&self, code: u16) -> Option<&'a [u8]> {
+        let mut cursor = Cursor::new(self.edns?.options);
+        loop {
+            let (found, octets) = (cursor.u16().ok()?, cursor.u16().ok()?);
+            let value = cursor.take(usize::from(octets)).ok()?;
+            if found == code {
+                return Some(value);
+            }
+        }
+    }
+
     /// The name asked for, lower-case, in wire form.
     pub fn name(&self) -> &[u8] {
         &self.lower[..usize::from(self.name_octets)]
@@ -162,6 +174,7 @@ fn parse_edns(
         if record_index < n_before || !at_root || edns.is_some() {
             return Err(Error::BadData);
         }
+        check_options(data)?;
         let dnssec_ok = flags & 0x80 != 0;
         edns = Some(Edns {
             udp_octets: class,
@@ -171,4 +184,15 @@ fn parse_edns(
         });
     }
     Ok(edns)
+}
+
+/// Options are code, length and value, to the end of the record (RFC 6891 §6.1.2).
+fn check_options(options: &[u8]) -> Result<(), Error> {
+    let mut cursor = Cursor::new(options);
+    while cursor.position() < options.len() {
+        cursor.u16()?;
+        let octets = cursor.u16()?;
+        cursor.take(usize::from(octets))?;
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The resolver's side towards clients: queries in, replies out.
 
-use std::net::UdpSocket;
+use std::net::{IpAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ impl Front {
 }
 
 impl Respond for Front {
-    async fn respond(&self, query: &[u8]) -> Option<Vec<u8>> {
+    async fn respond(&self, query: &[u8], _client: IpAddr) -> Option<Vec<u8>> {
         self.reply(query, Transport::Tcp).await
     }
 }
@@ -161,6 +161,8 @@ fn write(
             octets,
             rcode: answer.rcode,
             truncated,
+            verified: false,
+            kind: 0,
         }),
         out,
     )

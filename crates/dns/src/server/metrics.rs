@@ -32,6 +32,8 @@ pub(crate) struct Counters {
     tcp_queries: AtomicU64,
     dropped: AtomicU64,
     truncated: AtomicU64,
+    /// Replies held back by the rate limit.
+    pub(crate) limited: AtomicU64,
     replies: [AtomicU64; N_RCODES],
     /// TCP connections taken so far.
     pub(crate) tcp_connections: AtomicU64,
@@ -65,7 +67,7 @@ pub(crate) fn increment(counter: &AtomicU64) {
 ///
 /// Served as `flotilla_dns_queries_total{server,transport}`, `flotilla_dns_replies_total{server,rcode}`,
 /// `flotilla_dns_replies_truncated_total{server}`, `flotilla_dns_queries_dropped_total{server}`,
-/// `flotilla_dns_tcp_connections_total{server}` and `flotilla_dns_socket_errors_total{server}`.
+/// `flotilla_dns_replies_limited_total{server}`, `flotilla_dns_tcp_connections_total{server}` and `flotilla_dns_socket_errors_total{server}`.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
     workers: Arc<Mutex<Vec<Registered>>>,
@@ -175,6 +177,12 @@ impl Collector for Metrics {
             "",
         );
         self.encode_counter(encoder, dropped, plain(|counters| &counters.dropped))?;
+        let limited = (
+            "flotilla_dns_replies_limited",
+            "Replies held back by the rate limit",
+            "",
+        );
+        self.encode_counter(encoder, limited, plain(|counters| &counters.limited))?;
         let connections = (
             "flotilla_dns_tcp_connections",
             "TCP connections accepted",

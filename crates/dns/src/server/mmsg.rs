@@ -10,7 +10,7 @@
 
 use std::io;
 use std::mem;
-use std::net::UdpSocket;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::ptr;
 
@@ -83,9 +83,10 @@ impl Batch {
     }
 
     /// Calls `answer` with every query and room for its reply; it gives the reply's length, 0 for none.
-    pub(crate) fn answer_all(&mut self, mut answer: impl FnMut(&[u8], &mut [u8]) -> usize) {
+    pub(crate) fn answer_all(&mut self, mut answer: impl FnMut(&[u8], IpAddr, &mut [u8]) -> usize) {
         for slot in &mut self.slots[..self.n_received] {
-            let octets = answer(&slot.query[..slot.query_octets], &mut slot.reply);
+            let client = ip(&slot.client);
+            let octets = answer(&slot.query[..slot.query_octets], client, &mut slot.reply);
             slot.reply_octets = octets.min(UDP_OCTETS_MAX);
         }
     }
@@ -147,6 +148,24 @@ impl Slot {
             query_octets: 0,
             reply_octets: 0,
         }
+    }
+}
+
+/// The address in a structure the kernel has filled in.
+fn ip(address: &libc::sockaddr_storage) -> IpAddr {
+    let pointer = ptr::from_ref(address);
+    match libc::c_int::from(address.ss_family) {
+        libc::AF_INET6 => {
+            // SAFETY: the family says which structure this is, and `sockaddr_storage` is large and aligned enough for every one.
+            let address = unsafe { &*pointer.cast::<libc::sockaddr_in6>() };
+            IpAddr::V6(Ipv6Addr::from(address.sin6_addr.s6_addr))
+        }
+        libc::AF_INET => {
+            // SAFETY: as above.
+            let address = unsafe { &*pointer.cast::<libc::sockaddr_in>() };
+            IpAddr::V4(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)))
+        }
+        _ => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Receiving and sending one datagram at a time, where the system has no batches. Same interface as `mmsg.rs`.
 
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use crate::message::UDP_OCTETS_MAX;
 
@@ -34,9 +34,11 @@ impl Batch {
     }
 
     /// Calls `answer` with the query and room for the reply; it gives the reply's length, 0 for none.
-    pub(crate) fn answer_all(&mut self, mut answer: impl FnMut(&[u8], &mut [u8]) -> usize) {
-        let octets = self.received.map_or(0, |(octets, _)| octets);
-        self.reply_octets = answer(&self.query[..octets], &mut self.reply);
+    pub(crate) fn answer_all(&mut self, mut answer: impl FnMut(&[u8], IpAddr, &mut [u8]) -> usize) {
+        let Some((octets, client)) = self.received else {
+            return;
+        };
+        self.reply_octets = answer(&self.query[..octets], client.ip(), &mut self.reply);
     }
 
     /// Sends the reply; returns how many could not be sent.

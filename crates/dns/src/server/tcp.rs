@@ -5,6 +5,7 @@
 
 use std::future::Future;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,7 +44,8 @@ impl Default for Limits {
 /// Something that answers queries.
 pub(crate) trait Respond: Send + Sync + 'static {
     /// The reply to `query`; `None` closes the connection.
-    fn respond(&self, query: &[u8]) -> impl Future<Output = Option<Vec<u8>>> + Send;
+    fn respond(&self, query: &[u8], client: IpAddr)
+    -> impl Future<Output = Option<Vec<u8>>> + Send;
 }
 
 /// Serves `listener` until `stopping`; connections then finish the query they are at.
@@ -91,6 +93,7 @@ async fn converse(
     stopping: &CancellationToken,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
+    let client = stream.peer_addr()?.ip();
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::with_capacity(READ_AHEAD_OCTETS, reader);
     let mut query = Vec::new();
@@ -105,7 +108,7 @@ async fn converse(
         if n_read as u64 != octets {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let Some(reply) = responder.respond(&query).await else {
+        let Some(reply) = responder.respond(&query, client).await else {
             return Ok(());
         };
         let mut framed = Vec::with_capacity(reply.len() + 2);

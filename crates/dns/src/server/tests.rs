@@ -176,6 +176,41 @@ fn garbage_datagrams_break_nothing() {
 }
 
 #[test]
+fn floods_of_one_question_are_held_back() {
+    let change = |cfg: &mut Config| cfg.rate_limit = Some(RateLimit::new(20));
+    with_server(change, 40, async |address, _, _| {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_millis(300)))
+            .unwrap();
+        for _ in 0..200 {
+            socket.send_to(&query(Some(1232)), address).unwrap();
+        }
+        let (mut n_full, mut n_cut) = (0, 0);
+        let mut buffer = [0; 1500];
+        while let Ok(octets) = socket.recv(&mut buffer) {
+            let message = Message::parse(&buffer[..octets]).unwrap();
+            if message.answers.len() == 40 {
+                n_full += 1;
+            } else {
+                assert!(message.has(crate::message::FLAG_TC) && octets < 60);
+                n_cut += 1;
+            }
+        }
+        // Some tokens come back while the flood lasts.
+        assert!((20..100).contains(&n_full), "{n_full} full");
+        assert!((50..=90).contains(&n_cut), "{n_cut} cut short");
+        // A real client comes over TCP and gets everything.
+        let question = Question {
+            name: name("app.cloud.example.com"),
+            rtype: RecordType::A,
+        };
+        let report = client::ask(&question, &[address], &client::Config::default()).await;
+        assert_eq!(report.outcome.addresses().len(), 40);
+    });
+}
+
+#[test]
 fn tcp_takes_pipelined_queries_and_answers_in_order() {
     with_server(
         |_| {},
@@ -316,6 +351,8 @@ fn metrics_are_served_by_name() {
         octets: 50,
         rcode: Rcode::NXDOMAIN,
         truncated: true,
+        verified: false,
+        kind: 0,
     };
     counters.count(Served {
         transport: Transport::Udp,

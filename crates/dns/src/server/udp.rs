@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use super::metrics::{Counters, Served, increment};
 use super::packets::Batch;
-use crate::answer::{self, Transport};
-use crate::catalog::Zones;
+use super::{Answerer, unix_time};
+use crate::answer::{self, Request, Transport};
+use crate::limit::{Limiter, Verdict};
 use crate::order::Entropy;
 
 /// How long a worker sleeps in the kernel before it looks whether it should stop. Stopping does not wait for it on Linux, where
@@ -33,7 +34,7 @@ impl Worker {
     pub(super) fn start(
         name: &str,
         socket: UdpSocket,
-        zones: Arc<Zones>,
+        answerer: Arc<Answerer>,
         counters: Arc<Counters>,
     ) -> io::Result<Worker> {
         socket.set_read_timeout(Some(RECEIVE_TIMEOUT))?;
@@ -43,7 +44,7 @@ impl Worker {
         let (its_socket, its_stopping) = (Arc::clone(&socket), Arc::clone(&stopping));
         let thread = thread::Builder::new()
             .name(format!("dns {name}"))
-            .spawn(move || work(&its_socket, &its_stopping, &zones, &counters))?;
+            .spawn(move || work(&its_socket, &its_stopping, &answerer, &counters))?;
         Ok(Worker {
             socket,
             stopping,
@@ -65,9 +66,10 @@ impl Worker {
     }
 }
 
-fn work(socket: &UdpSocket, stopping: &AtomicBool, zones: &Zones, counters: &Counters) {
+fn work(socket: &UdpSocket, stopping: &AtomicBool, answerer: &Answerer, counters: &Counters) {
     let mut batch = Batch::new();
     let mut entropy = Entropy::new(rand::random());
+    let mut limiter = answerer.rate_limit.map(Limiter::new);
     while !stopping.load(Ordering::Acquire) {
         match batch.receive(socket) {
             Ok(()) => {}
@@ -80,14 +82,32 @@ fn work(socket: &UdpSocket, stopping: &AtomicBool, zones: &Zones, counters: &Cou
             }
         }
         // Taken per batch and let go again: an idle worker keeps no old catalog alive.
-        let catalog = zones.current().load();
-        batch.answer_all(|query, out| {
-            let reply = answer::answer(&catalog, query, Transport::Udp, &mut entropy, out);
+        let catalog = answerer.zones.current().load();
+        let now = unix_time();
+        let context = answerer.context(&catalog, now);
+        batch.answer_all(|query, client, out| {
+            let request = Request {
+                query,
+                client,
+                transport: Transport::Udp,
+            };
+            let reply = answer::answer(&context, &request, &mut entropy, out);
             counters.count(Served {
                 transport: Transport::Udp,
                 reply,
             });
-            reply.map_or(0, |reply| reply.octets)
+            let Some(reply) = reply else { return 0 };
+            let Some(limiter) = limiter.as_mut().filter(|_| !reply.verified) else {
+                return reply.octets;
+            };
+            match limiter.admit(client, reply.kind, now.as_millis() as u32) {
+                Verdict::Pass => return reply.octets,
+                // A refusal has no TCP variant worth coming for.
+                Verdict::Slip if reply.kind > 0xffff => return answer::cut_short(out),
+                Verdict::Slip | Verdict::Drop => {}
+            }
+            increment(&counters.limited);
+            0
         });
         drop(catalog);
         for _ in 0..batch.send(socket) {

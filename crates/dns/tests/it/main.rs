@@ -8,8 +8,9 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use flotilla_dns::answer::{Transport, answer};
+use flotilla_dns::answer::{Context, Request, Transport, answer};
 use flotilla_dns::catalog::{Catalog, Change};
+use flotilla_dns::cookie::Cookies;
 use flotilla_dns::message::{Question, encode_query};
 use flotilla_dns::name::Name;
 use flotilla_dns::order::Entropy;
@@ -110,10 +111,26 @@ fn answering_allocates_nothing() {
     queries.push(vec![0xff; 50]);
     let mut out = vec![0; 65_535];
     let mut entropy = Entropy::new(1);
+    let cookies = Cookies::new([1; 16]);
+    let context = Context {
+        catalog: &catalog,
+        cookies: Some(&cookies),
+        now_seconds: 7,
+    };
+    let client = [127, 0, 0, 1].into();
     let before = N_ALLOCATIONS.load(Ordering::Relaxed);
     for query in &queries {
         for transport in [Transport::Udp, Transport::Tcp] {
-            answer(&catalog, query, transport, &mut entropy, &mut out);
+            answer(
+                &context,
+                &Request {
+                    query,
+                    client,
+                    transport,
+                },
+                &mut entropy,
+                &mut out,
+            );
         }
     }
     assert_eq!(N_ALLOCATIONS.load(Ordering::Relaxed) - before, 0);

@@ -1,0 +1,133 @@
+//! EDNS options in replies: cookies and extended errors.
+
+use super::*;
+use crate::cookie::Cookies;
+use crate::message::CLASS_IN;
+
+const CLIENT: [u8; 4] = [192, 0, 2, 1];
+
+/// A query for `host` with one EDNS option.
+fn query(host: &str, rtype: u16, code: u16, value: &[u8]) -> Vec<u8> {
+    let question = Question {
+        name: name(host),
+        rtype: Type(rtype),
+    };
+    let mut query = encode_query(1, 0, &question, Some(1232));
+    let at = query.len() - 2;
+    query[at..].copy_from_slice(&(value.len() as u16 + 4).to_be_bytes());
+    query.extend(code.to_be_bytes());
+    query.extend((value.len() as u16).to_be_bytes());
+    query.extend(value);
+    query
+}
+
+/// The reply, and the value of the option in it.
+fn ask_with(query: &[u8], code: u16, now_seconds: u32) -> (Reply, Option<Vec<u8>>) {
+    let catalog = catalog("zone cloud.example.com 30\napp 5 A 127.1.1.10");
+    let cookies = Cookies::new([9; 16]);
+    let context = Context {
+        catalog: &catalog,
+        cookies: Some(&cookies),
+        now_seconds,
+    };
+    let request = Request {
+        query,
+        client: CLIENT.into(),
+        transport: Transport::Udp,
+    };
+    let mut out = [0; 1232];
+    let reply = answer(&context, &request, &mut Entropy::new(1), &mut out).unwrap();
+    // A reply has the shape of a query as far as options go.
+    let mut bytes = out[..reply.octets].to_vec();
+    bytes[2] &= !0x80;
+    let option = Query::parse(&bytes)
+        .ok()
+        .and_then(|query| query.option(code).map(<[u8]>::to_vec));
+    (reply, option)
+}
+
+#[test]
+fn cookies_are_answered_and_recognised() {
+    let first = query("app.cloud.example.com", 1, 10, &[7; 8]);
+    let (reply, cookie) = ask_with(&first, 10, 1_000);
+    assert!(!reply.verified);
+    let cookie = cookie.unwrap();
+    assert_eq!((cookie.len(), &cookie[..8]), (24, &[7; 8][..]));
+    let second = query("app.cloud.example.com", 1, 10, &cookie);
+    let (reply, fresh) = ask_with(&second, 10, 2_000);
+    assert!(reply.verified);
+    assert_ne!(fresh.unwrap(), cookie);
+    let (reply, fresh) = ask_with(&second, 10, 9_000);
+    assert!(!reply.verified, "an old cookie proves nothing");
+    assert!(fresh.is_some());
+}
+
+#[test]
+fn cookies_of_impossible_length_are_malformed() {
+    for octets in 0..60 {
+        let query = query("app.cloud.example.com", 1, 10, &vec![1; octets]);
+        let allowed = octets == 8 || (16..=40).contains(&octets);
+        let expected = if allowed {
+            Rcode::NOERROR
+        } else {
+            Rcode::FORMERR
+        };
+        assert_eq!(ask_with(&query, 10, 0).0.rcode, expected, "{octets} octets");
+    }
+}
+
+#[test]
+fn options_that_run_over_are_malformed() {
+    let mut query = query("app.cloud.example.com", 1, 65_001, &[1; 4]);
+    let at = query.len() - 5;
+    query[at] = 9;
+    assert_eq!(ask_with(&query, 10, 0).0.rcode, Rcode::FORMERR);
+}
+
+/// RFC 8914 §4.19, §4.21, §4.22.
+#[test]
+fn refusals_say_why() {
+    for (host, rtype, rcode, extended) in [
+        ("elsewhere.org", 1, Rcode::REFUSED, Some(20)),
+        ("cloud.example.com", 252, Rcode::REFUSED, Some(18)),
+        ("cloud.example.com", 249, Rcode::NOTIMP, Some(21)),
+        ("app.cloud.example.com", 1, Rcode::NOERROR, None),
+        ("no.cloud.example.com", 1, Rcode::NXDOMAIN, None),
+    ] {
+        let (reply, option) = ask_with(&query(host, rtype, 65_001, &[]), 15, 0);
+        assert_eq!(reply.rcode, rcode);
+        assert_eq!(
+            option,
+            extended.map(|code: u16| code.to_be_bytes().to_vec()),
+            "{host}"
+        );
+    }
+}
+
+#[test]
+fn kinds_tell_answers_denials_and_refusals_apart() {
+    let kind = |host: &str| ask_with(&query(host, 1, 65_001, &[]), 15, 0).0.kind;
+    assert_eq!(kind("x.cloud.example.com"), kind("y.cloud.example.com"));
+    assert_ne!(kind("x.cloud.example.com"), kind("app.cloud.example.com"));
+    assert_eq!(kind("elsewhere.org"), kind("other.org"));
+}
+
+#[test]
+fn a_reply_cut_short_keeps_the_question_only() {
+    let catalog = many_addresses();
+    let question = Question {
+        name: name("app.cloud.example.com"),
+        rtype: Type::A,
+    };
+    let query = encode_query(5, 0, &question, Some(1232));
+    let mut bytes = reply(&catalog, &query, Transport::Udp).unwrap();
+    let octets = cut_short(&mut bytes);
+    let message = Message::parse(&bytes[..octets]).unwrap();
+    assert!(message.has(FLAG_TC) && message.answers.is_empty());
+    assert_eq!(message.question, Some(question));
+    assert!(octets < query.len() && bytes[octets - 2..octets] == CLASS_IN.to_be_bytes());
+}
+
+fn many_addresses() -> Catalog {
+    catalog("zone cloud.example.com 30\napp 5 A 127.1.1.10\napp 5 A 127.1.1.11")
+}
