@@ -1,9 +1,13 @@
 //! Custom resources: from a CustomResourceDefinition to a served, validated resource.
 //!
-//! Read in this order: [`structural`] is the compiled schema; [`prune`], [`default`], [`validate`],
+//! Read in this order: [`definition`] decides whether a definition is accepted and what it is
+//! called; [`resource`] makes rows of the registry of it; [`structural`] is the compiled schema; [`prune`], [`default`], [`validate`],
 //! [`lists`] and [`meta`] are what it does to a value, each a pure function; [`shape`] is the same
 //! schema for patches and server-side apply.
 
+pub(crate) mod cleanup;
+pub mod definition;
+pub mod resource;
 pub mod structural;
 
 pub mod cel;

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     auth::{Access, Tokens, service_account::Issuer, token_file::TokenFile},
+    crd,
     metrics::Metrics,
     openapi::OpenApi,
     registry::{Registry, Resource, built_in},
@@ -176,7 +177,7 @@ fn refresh(compiled: &mut HashMap<Box<str>, Compiled>, state: &State) {
         if compiled.get(&name).is_some_and(|c| c.rev == object.rev) {
             continue;
         }
-        let rows = compile(object);
+        let rows = crd::resource::rows(object);
         compiled.insert(
             name,
             Compiled {
@@ -185,8 +186,4 @@ fn refresh(compiled: &mut HashMap<Box<str>, Compiled>, state: &State) {
             },
         );
     }
-}
-
-fn compile(_: &crate::store::Object) -> Vec<Arc<Resource>> {
-    Vec::new()
 }

@@ -8,7 +8,11 @@
 mod builtin;
 mod strategy;
 
-use std::{collections::HashMap, ops::Deref, sync::Arc};
+use std::{
+    collections::HashMap,
+    ops::Deref,
+    sync::{Arc, LazyLock},
+};
 
 use flotilla_machinery::schema::{Schema, TypeId};
 
@@ -130,9 +134,14 @@ pub struct Shape {
 pub enum SchemaRef {
     /// Built-in kinds.
     Static(&'static Schema),
-    /// Custom resources.
+    /// Made at run time.
     Shared(Arc<Schema>),
+    /// Custom resources; made when it is first looked at.
+    Lazy(Arc<LazySchema>),
 }
+
+/// A schema that is made when it is first looked at.
+pub type LazySchema = LazyLock<Arc<Schema>, Box<dyn FnOnce() -> Arc<Schema> + Send + Sync>>;
 
 /// How stored bodies and bodies of a version relate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,6 +231,7 @@ impl Deref for SchemaRef {
         match self {
             Self::Static(schema) => schema,
             Self::Shared(schema) => schema,
+            Self::Lazy(schema) => schema,
         }
     }
 }

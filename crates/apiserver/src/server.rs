@@ -17,6 +17,7 @@ use crate::{
     access::Identity,
     auth::{jws::Key, service_account::Issuer, token_file::TokenFile},
     bootstrap,
+    crd::cleanup,
     engine::{Engine, Limits},
     kubeconfig,
     pki::{self, Pki},
@@ -132,7 +133,10 @@ impl ApiServer {
             .await
             .map_err(|status| Error::Bootstrap(status.to_string()))?;
         let stop = service.engine().stop.clone();
-        let mut tasks = vec![tokio::spawn(tick(service.engine().clone()))];
+        let mut tasks = vec![
+            tokio::spawn(tick(service.engine().clone())),
+            tokio::spawn(cleanup::run(service.clone())),
+        ];
         if let Some(listener) = listener {
             let tls = serve::tls(&pki.serving, &pki.ca.certificate)?;
             tasks.push(tokio::spawn(serve::run(

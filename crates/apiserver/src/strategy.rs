@@ -22,6 +22,7 @@ use std::sync::Arc;
 use flotilla_machinery::builtin::ResourceRow;
 
 use self::{namespace::Namespaces, pods::Pods, rules::Rules, services::Services};
+use crate::crd::definition::Definitions;
 use crate::registry::Strategy;
 
 pub use self::addresses::DEFAULT_CIDR;
@@ -29,6 +30,7 @@ pub use self::addresses::DEFAULT_CIDR;
 /// The rules of a built-in resource; only the schema's defaults when the kind has none of its own.
 pub fn of(row: &ResourceRow) -> Arc<dyn Strategy> {
     match (row.group, row.plural) {
+        ("apiextensions.k8s.io", "customresourcedefinitions") => return Arc::new(Definitions),
         ("", "namespaces") => return Arc::new(Namespaces::default()),
         ("", "pods") => return Arc::new(Pods::default()),
         ("", "services") => return Arc::new(Services::default()),

@@ -17,11 +17,17 @@ use super::formats::Format;
 use super::meta::OBJECT_META;
 use super::structural::{Additional, JsonType, ListType, Node};
 
-/// The arena and the type of a whole custom resource.
-pub fn of(root: &Arc<Node>) -> (Schema, TypeId) {
+/// Where the type of a whole custom resource stands in what [`of`] returns.
+pub const ROOT: TypeId = TypeId(0);
+
+/// The arena and, at [`ROOT`], the type of a whole custom resource.
+pub fn of(root: &Arc<Node>) -> Schema {
     let mut shaper = Shaper::default();
-    let root = shaper.resource(root);
-    (shaper.schema, root)
+    let place = shaper.schema.reserve();
+    let id = shaper.resource(root);
+    let object = shaper.schema.get(id).clone();
+    shaper.schema.set(place, object);
+    shaper.schema
 }
 
 #[derive(Default)]

@@ -21,6 +21,9 @@ use serde_json::{Map, Value};
 use super::formats::Format;
 use super::regexp::Pattern;
 
+/// Known fields, sorted by name.
+pub type Properties = Box<[(Arc<str>, Arc<Node>)]>;
+
 /// One place in a schema.
 #[derive(Debug, Default, PartialEq)]
 pub struct Node {
@@ -41,7 +44,7 @@ pub struct Node {
     /// `x-kubernetes-list-map-keys`, in the author's order.
     pub keys: Box<[Arc<str>]>,
     /// Known fields, sorted by name.
-    pub properties: Box<[(Arc<str>, Arc<Node>)]>,
+    pub properties: Properties,
     /// What fields that are not listed are.
     pub additional: Additional,
     /// Type of list items.
@@ -273,7 +276,7 @@ impl Pool {
         &mut self,
         s: &Map<String, Value>,
         hash: &mut impl Hasher,
-    ) -> Result<Box<[(Arc<str>, Arc<Node>)]>, Error> {
+    ) -> Result<Properties, Error> {
         let Some(Value::Object(fields)) = s.get("properties") else {
             return Ok(Box::default());
         };

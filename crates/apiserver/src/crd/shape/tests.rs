@@ -1,7 +1,7 @@
 use flotilla_machinery::schema::{ListMerge, Scalar, Schema, Struct, Type, TypeId};
 use serde_json::json;
 
-use super::of;
+use super::{ROOT, of};
 use crate::crd::structural::{Pool, parse};
 
 fn fields(schema: &Schema, id: TypeId) -> &Struct {
@@ -26,8 +26,8 @@ fn merge_rules_and_metadata_carry_over() {
         "size": {"x-kubernetes-int-or-string": true, "nullable": true}
     }}}});
     let root = parse(&root, &mut Pool::new()).expect("parses");
-    let (schema, id) = of(&root);
-    let object = fields(&schema, id);
+    let schema = of(&root);
+    let object = fields(&schema, ROOT);
     let names: Vec<&str> = object.fields.iter().map(|f| f.name.as_ref()).collect();
     assert_eq!(names, ["apiVersion", "kind", "metadata", "spec"]);
     let metadata = fields(&schema, object.field("metadata").expect("metadata").ty);
