@@ -8,7 +8,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
-use tokio::sync::Semaphore;
+use tokio::sync::{MutexGuard, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -70,6 +70,7 @@ pub struct Engine {
     /// Ends watches and makes the server unready.
     pub stop: CancellationToken,
     pub(crate) gates: Gates,
+    turn: tokio::sync::Mutex<()>,
     rows: ArcSwap<Registry>,
     compiled: Mutex<HashMap<Box<str>, Compiled>>,
 }
@@ -101,6 +102,7 @@ impl Engine {
                 watches: Arc::new(Semaphore::new(limits.watches_max)),
             },
             limits,
+            turn: tokio::sync::Mutex::default(),
             open_api: OpenApi::default(),
             metrics: Metrics::default(),
             stop: CancellationToken::new(),
@@ -131,6 +133,16 @@ impl Engine {
         let fresh = Arc::new(rows.with_custom(custom, rev));
         self.rows.store(fresh.clone());
         fresh
+    }
+
+    /// Waits for the turn to write an object of this kind, if its kind takes turns. Take the state
+    /// after it, and keep it until the commit.
+    pub(crate) async fn turn(&self, resource: &Resource) -> Option<MutexGuard<'_, ()>> {
+        if resource.strategy.takes_turns() {
+            Some(self.turn.lock().await)
+        } else {
+            None
+        }
     }
 
     /// Time of the wall clock.

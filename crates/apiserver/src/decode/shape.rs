@@ -8,7 +8,10 @@
 //! `pkg/apis/meta/v1/{time,micro_time,duration}.go`.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use flotilla_machinery::schema::{Scalar, Schema, Type, TypeId};
+use flotilla_machinery::{
+    quantity::Quantity,
+    schema::{Scalar, Schema, Type, TypeId},
+};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
@@ -188,8 +191,13 @@ impl Walk<'_> {
             Value::Number(number) => number.to_string(),
             other => return self.mismatch(other, "resource.Quantity"),
         };
-        *value = text.into();
-        Ok(())
+        match text.parse::<Quantity>() {
+            Ok(quantity) => {
+                *value = quantity.to_string().into();
+                Ok(())
+            }
+            Err(error) => self.text(error.to_string()),
+        }
     }
 
     fn time(&mut self, value: &mut Value, digits: usize) -> Result<(), Error> {

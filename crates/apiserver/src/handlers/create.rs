@@ -12,7 +12,7 @@ use crate::{
     decode, meta,
     params::WriteOptions,
     render,
-    store::{CommitError, Expect, Object, Op, State, Write},
+    store::{CommitError, Expect, Object, Op, Write},
     write::{self, Owner},
 };
 
@@ -55,8 +55,7 @@ pub(crate) async fn store_new(
         let mut attempt = object.clone();
         write::name_new(call, &mut attempt, call.engine.entropy())?;
         last = meta::text(&attempt, "name").to_owned();
-        let state = call.engine.store.state();
-        match attempt_new(call, &state, attempt, owner, dry_run).await? {
+        match attempt_new(call, attempt, owner, dry_run).await? {
             Some(object) => return Ok(object),
             None if generated => {}
             None => return Err(Status::already_exists(&call.group_resource(), &last)),
@@ -71,19 +70,20 @@ pub(crate) async fn store_new(
 /// One attempt; `None` when the name is taken.
 async fn attempt_new(
     call: &Call,
-    state: &State,
     mut object: Value,
     owner: Owner<'_>,
     dry_run: bool,
 ) -> Result<Option<Arc<Object>>, Status> {
     let name = meta::text(&object, "name").to_owned();
     let key = call.key_of(&name);
+    let _turn = call.engine.turn(&call.resource).await;
+    let state = call.engine.store.state();
     let taken = state.get(&call.resource.storage, &key).is_some();
     if taken {
         // Said before validation spends anything; the commit would find it too.
         return Ok(None);
     }
-    let cx = call.context(state, dry_run);
+    let cx = call.context(&state, dry_run);
     write::prepare_create(call, &cx, &mut object, owner)?;
     let draft = write::draft(call, &object)?;
     if dry_run {

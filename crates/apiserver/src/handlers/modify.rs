@@ -109,8 +109,10 @@ pub(crate) async fn modify(
 ) -> Result<Outcome, Status> {
     let manager = call.manager(&options.field_manager);
     for _ in 0..ATTEMPTS_MAX {
+        let turn = call.engine.turn(&call.resource).await;
         let state = call.engine.store.state();
         let Some(live) = state.get(&call.resource.storage, &call.key()).cloned() else {
+            drop(turn);
             let changed = change(&call.context(&state, options.dry_run), None)?;
             let owner = changed.tracking.owner(&manager);
             let object = store_new(call, changed.object, owner, options.dry_run).await?;

@@ -91,6 +91,12 @@ pub trait Strategy: Send + Sync {
         Ok(())
     }
 
+    /// Whether [`Self::allocate`] hands out what there is only once (addresses, names), so that
+    /// writes of the kind happen one after the other.
+    fn takes_turns(&self) -> bool {
+        false
+    }
+
     /// Mistakes in a new object; `metadata` was checked by the caller, with [`Self::check_name`].
     fn validate_create(&self, cx: &Context<'_>, object: &Value) -> Vec<FieldError> {
         let _ = (cx, object);

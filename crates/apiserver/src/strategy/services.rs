@@ -76,6 +76,10 @@ impl Strategy for Services {
         self.addresses.allocate(cx, object, old)
     }
 
+    fn takes_turns(&self) -> bool {
+        true
+    }
+
     fn validate_create(&self, _: &Context<'_>, object: &Value) -> Errors {
         let mut errors = Errors::new();
         check_spec(&object["spec"], &mut errors);

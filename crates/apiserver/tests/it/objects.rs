@@ -372,3 +372,24 @@ async fn a_data_directory_survives_a_restart_and_names_its_troubles() {
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(cause.starts_with("cannot listen on 127.0.0.1:"), "{cause}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn services_made_at_once_get_addresses_of_their_own() {
+    use k8s_openapi::api::core::v1::Service;
+    let server = in_process().await;
+    let api: Api<Service> = Api::default_namespaced(server.client("test"));
+    let params = PostParams::default();
+    let making = (0..40).map(|at| {
+        let service = json!({"metadata": {"name": format!("s{at}")},
+            "spec": {"type": "NodePort", "ports": [{"port": 80}]}});
+        let service: Service = serde_json::from_value(service).unwrap();
+        let (api, params) = (api.clone(), params.clone());
+        tokio::spawn(async move { api.create(&params, &service).await.unwrap() })
+    });
+    let mut seen = std::collections::BTreeSet::new();
+    for made in futures::future::join_all(making).await {
+        let spec = made.unwrap().spec.unwrap();
+        assert!(seen.insert(spec.cluster_ip.unwrap()));
+        assert!(seen.insert(spec.ports.unwrap()[0].node_port.unwrap().to_string()));
+    }
+}
