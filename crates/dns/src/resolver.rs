@@ -193,7 +193,7 @@ impl ResolverServer {
         let mut tasks = JoinSet::new();
         let front = Arc::new(front::Front {
             resolver: resolver.clone(),
-            counters: counters.clone(),
+            counters,
         });
         for socket in bound.datagrams {
             tasks.spawn(front::serve_udp(
@@ -205,9 +205,9 @@ impl ResolverServer {
         let limits = Limits::default();
         tasks.spawn(server::serve_tcp(
             bound.stream,
+            None,
             limits,
             front,
-            counters,
             stopping.clone(),
         ));
         Ok(ResolverServer {

@@ -23,6 +23,8 @@ use std::time::{Duration, SystemTime};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{self, Context, Request, Transport};
@@ -62,6 +64,17 @@ pub struct Config {
     pub cookie_secret: Option<[u8; 16]>,
     /// Limit on equal replies per client network. Default none.
     pub rate_limit: Option<RateLimit>,
+    /// Listeners for DNS over TLS (RFC 7858), usually on port 853. Default none.
+    pub tls: Vec<Tls>,
+}
+
+/// A listener for DNS over TLS.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    /// Where to listen; port 0 picks one.
+    pub address: SocketAddr,
+    /// Certificate and key. Clients that negotiate a protocol say `dot`, so that should be among the ALPN names, if there are any.
+    pub config: Arc<ServerConfig>,
 }
 
 impl Config {
@@ -77,6 +90,7 @@ impl Config {
             tcp_message: tcp.message,
             cookie_secret: None,
             rate_limit: None,
+            tls: Vec::new(),
         }
     }
 }
@@ -132,6 +146,7 @@ pub enum Error {
 #[derive(Debug)]
 pub struct Server {
     addresses: Vec<SocketAddr>,
+    tls_addresses: Vec<SocketAddr>,
     workers: Vec<udp::Worker>,
     streams: JoinSet<()>,
     stopping: CancellationToken,
@@ -145,6 +160,7 @@ impl Server {
     pub fn start(cfg: &Config, zones: &Arc<Zones>, metrics: &Metrics) -> Result<Server, Error> {
         let mut server = Server {
             addresses: Vec::new(),
+            tls_addresses: Vec::new(),
             workers: Vec::new(),
             streams: JoinSet::new(),
             stopping: CancellationToken::new(),
@@ -162,23 +178,49 @@ impl Server {
                 let worker = udp::Worker::start(&cfg.name, socket, Arc::clone(&answerer), counters);
                 server.workers.push(worker.map_err(Error::Thread)?);
             }
-            let limits = Limits {
-                connections_max: cfg.tcp_connections_max,
-                idle: cfg.tcp_idle,
-                message: cfg.tcp_message,
-            };
-            let counters = metrics.worker(&cfg.name);
-            let answerer = Arc::clone(&answerer);
-            let streams = Arc::new(Streams {
-                answerer,
-                counters: Arc::clone(&counters),
-            });
-            let stopping = server.stopping.clone();
-            server
-                .streams
-                .spawn(serve_tcp(bound.stream, limits, streams, counters, stopping));
+            server.serve_streams(cfg, bound.stream, None, &answerer, metrics);
+        }
+        for tls in &cfg.tls {
+            let stream =
+                bind_stream(tls.address).map_err(|error| explain(error, tls.address, "TCP"))?;
+            let address = stream.local_addr().unwrap_or(tls.address);
+            server.tls_addresses.push(address);
+            let acceptor = TlsAcceptor::from(Arc::clone(&tls.config));
+            server.serve_streams(cfg, stream, Some(acceptor), &answerer, metrics);
         }
         Ok(server)
+    }
+
+    fn serve_streams(
+        &mut self,
+        cfg: &Config,
+        listener: TcpListener,
+        tls: Option<TlsAcceptor>,
+        answerer: &Arc<Answerer>,
+        metrics: &Metrics,
+    ) {
+        let limits = Limits {
+            connections_max: cfg.tcp_connections_max,
+            idle: cfg.tcp_idle,
+            message: cfg.tcp_message,
+        };
+        let counters = metrics.worker(&cfg.name);
+        let streams = Arc::new(Streams {
+            answerer: Arc::clone(answerer),
+            counters,
+        });
+        self.streams.spawn(serve_tcp(
+            listener,
+            tls,
+            limits,
+            streams,
+            self.stopping.clone(),
+        ));
+    }
+
+    /// The addresses of DNS over TLS, in the order of the configuration.
+    pub fn tls_addresses(&self) -> &[SocketAddr] {
+        &self.tls_addresses
     }
 
     /// The addresses listened on, in the order of the configuration, with the ports chosen for 0.
@@ -324,6 +366,10 @@ struct Streams {
 }
 
 impl Respond for Streams {
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
     async fn respond(&self, query: &[u8], client: IpAddr) -> Option<Vec<u8>> {
         self.respond_now(query, client)
     }

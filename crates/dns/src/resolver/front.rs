@@ -68,6 +68,10 @@ impl Front {
 }
 
 impl Respond for Front {
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
     async fn respond(&self, query: &[u8], _client: IpAddr) -> Option<Vec<u8>> {
         self.reply(query, Transport::Tcp).await
     }

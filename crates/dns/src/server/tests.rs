@@ -374,3 +374,65 @@ fn metrics_are_served_by_name() {
         assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
     }
 }
+
+/// A certificate for `localhost` and what trusts it.
+fn tls_pair() -> (Arc<ServerConfig>, tokio_rustls::TlsConnector) {
+    use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+    use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+    let certificate = made.cert.der().clone();
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.clone()).unwrap();
+    let server = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], PrivateKeyDer::Pkcs8(key))
+        .unwrap();
+    let client = ClientConfig::builder()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    (Arc::new(server), Arc::new(client).into())
+}
+
+#[test]
+fn queries_are_answered_over_tls_and_plain_ones_there_are_not() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (config, connector) = tls_pair();
+        let mut cfg = Config::new("test", vec![]);
+        cfg.tls = vec![Tls {
+            address: "127.0.0.1:0".parse().unwrap(),
+            config,
+        }];
+        cfg.tcp_message = Duration::from_millis(300);
+        let server = Server::start(&cfg, &zones(3), &Metrics::default()).unwrap();
+        let address = server.tls_addresses()[0];
+        let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let mut stream = connector
+            .connect("localhost".try_into().unwrap(), stream)
+            .await
+            .unwrap();
+        for _ in 0..3 {
+            stream.write_all(&framed(&query(None))).await.unwrap();
+            let mut reply = vec![0; usize::from(stream.read_u16().await.unwrap())];
+            stream.read_exact(&mut reply).await.unwrap();
+            assert_eq!(Message::parse(&reply).unwrap().answers.len(), 3);
+        }
+        let mut plain = TcpStream::connect(address).unwrap();
+        plain
+            .set_read_timeout(Some(Duration::from_secs(5)))
+            .unwrap();
+        plain.write_all(&framed(&query(None))).unwrap();
+        let mut rest = Vec::new();
+        let _ = plain.read_to_end(&mut rest);
+        assert!(
+            Message::parse(rest.get(2..).unwrap_or_default()).is_err(),
+            "{rest:02x?}"
+        );
+        server.stop().await;
+    });
+}
