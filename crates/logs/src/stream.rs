@@ -1,0 +1,264 @@
+//! Bytes of one input in, records out.
+//!
+//! A [`Stream`] cuts its input into lines, takes off what a container runtime put around them, joins fragments and
+//! multi-line records apart for stdout and stderr, and hands out each complete [`Entry`]. Memory: the limits of
+//! `flotilla_loglevel::{lines, cri, multiline}` for each stream, and only while something is open.
+
+use flotilla_loglevel::cri::{self, JOINED_BYTES_MAX, Joined};
+use flotilla_loglevel::lines::{LINE_BYTES_MAX, Line, Lines};
+use flotilla_loglevel::multiline::{Joiner, Step};
+use flotilla_loglevel::time::Context;
+use flotilla_loglevel::{Hint, Level, Record, Source, Span, classify};
+
+use crate::entry::Entry;
+use crate::json;
+
+/// What stands around the lines of an input. Looked at line by line, since rotated files may mix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wrapper {
+    /// Find out for every line.
+    #[default]
+    Detect,
+    /// Lines as programs wrote them.
+    None,
+}
+
+/// One input.
+#[derive(Debug)]
+pub struct Stream {
+    lines: Lines,
+    inner: Inner,
+}
+
+#[derive(Debug)]
+struct Inner {
+    wrapper: Wrapper,
+    fragments: cri::Joiner,
+    /// stdout (or the whole input), stderr.
+    sides: [Side; 2],
+    scratch: Vec<u8>,
+    context: Context,
+}
+
+/// One output of a container.
+#[derive(Debug, Default)]
+struct Side {
+    hint: Hint,
+    joiner: Joiner,
+    open: bool,
+    record: Record,
+    bytes: Vec<u8>,
+    head_end: usize,
+    observed: Vec<u8>,
+    stream: Option<cri::Stream>,
+    truncated: bool,
+}
+
+impl Stream {
+    /// An input whose timestamps without year or zone are read in `context`.
+    pub fn new(wrapper: Wrapper, context: Context) -> Stream {
+        let inner = Inner {
+            wrapper,
+            fragments: cri::Joiner::new(JOINED_BYTES_MAX),
+            sides: [Side::default(), Side::default()],
+            scratch: Vec::new(),
+            context,
+        };
+        Stream {
+            lines: Lines::new(LINE_BYTES_MAX),
+            inner,
+        }
+    }
+
+    /// Sets the level of lines that say none, for stdout (or an input without a wrapper) and for stderr.
+    pub fn with_defaults(mut self, stdout: Level, stderr: Level) -> Stream {
+        self.inner.sides[0].hint = Hint::with_default(stdout);
+        self.inner.sides[1].hint = Hint::with_default(stderr);
+        self
+    }
+
+    /// Adds bytes and hands every record they complete to `each`. `now_ms` is any steady clock, in milliseconds.
+    pub fn push(&mut self, chunk: &[u8], now_ms: u64, mut each: impl FnMut(&Entry<'_>)) {
+        let inner = &mut self.inner;
+        self.lines
+            .push(chunk, |line| inner.line(&line, now_ms, &mut each));
+    }
+
+    /// Hands out the records that have waited long enough for more lines.
+    pub fn idle(&mut self, now_ms: u64, mut each: impl FnMut(&Entry<'_>)) {
+        let context = self.inner.context;
+        for side in &mut self.inner.sides {
+            if side.joiner.idle(now_ms) {
+                side.finish(&context, &mut each);
+            }
+        }
+    }
+
+    /// Hands out what is open, complete or not: the input has ended.
+    pub fn finish(&mut self, now_ms: u64, mut each: impl FnMut(&Entry<'_>)) {
+        let inner = &mut self.inner;
+        self.lines
+            .finish(|line| inner.line(&line, now_ms, &mut each));
+        for (side, stream) in inner
+            .sides
+            .iter_mut()
+            .zip([cri::Stream::Stdout, cri::Stream::Stderr])
+        {
+            if let Some((line, truncated)) = inner.fragments.finish(stream) {
+                let about = About {
+                    observed: b"",
+                    stream: Some(stream),
+                    truncated,
+                };
+                side.line(line, &about, now_ms, &inner.context, &mut each);
+            }
+            side.finish(&inner.context, &mut each);
+        }
+    }
+
+    /// Bytes that belong to records not handed out yet.
+    pub fn n_pending(&self) -> usize {
+        self.lines.n_pending()
+            + self
+                .inner
+                .sides
+                .iter()
+                .map(|side| side.bytes.len())
+                .sum::<usize>()
+    }
+
+    /// Whether anything is open: a record, fragments or half a line.
+    pub fn is_open(&self) -> bool {
+        let fragments = &self.inner.fragments;
+        self.lines.n_pending() > 0
+            || self.inner.sides.iter().any(|side| side.open)
+            || fragments.is_pending(cri::Stream::Stdout)
+            || fragments.is_pending(cri::Stream::Stderr)
+    }
+}
+
+/// What is known about a line beside its bytes.
+struct About<'a> {
+    observed: &'a [u8],
+    stream: Option<cri::Stream>,
+    truncated: bool,
+}
+
+impl Inner {
+    #[inline]
+    fn line(&mut self, line: &Line<'_>, now_ms: u64, each: &mut impl FnMut(&Entry<'_>)) {
+        let entry = match self.wrapper {
+            Wrapper::None => None,
+            Wrapper::Detect => cri::parse(line.bytes).or_else(|| cri::parse_json_file(line.bytes)),
+        };
+        let Some(mut entry) = entry else {
+            let about = About {
+                observed: b"",
+                stream: None,
+                truncated: line.truncated,
+            };
+            self.sides[0].line(line.bytes, &about, now_ms, &self.context, each);
+            return;
+        };
+        if entry.escaped {
+            self.scratch.clear();
+            json::unescape(entry.content, &mut self.scratch);
+            entry.content = &self.scratch;
+        }
+        match self.fragments.push(&entry) {
+            Joined::Pending => {}
+            Joined::Line {
+                line: whole,
+                truncated,
+            } => {
+                let about = About {
+                    observed: entry.time,
+                    stream: Some(entry.stream),
+                    truncated: truncated || line.truncated,
+                };
+                self.sides[entry.stream as usize].line(whole, &about, now_ms, &self.context, each);
+            }
+        }
+    }
+}
+
+impl Side {
+    #[inline]
+    fn line(
+        &mut self,
+        line: &[u8],
+        about: &About<'_>,
+        now_ms: u64,
+        context: &Context,
+        each: &mut impl FnMut(&Entry<'_>),
+    ) {
+        let record = classify(line, &self.hint);
+        self.hint.learn(&record);
+        match self.joiner.step(line, &record, now_ms) {
+            Step::Start => {
+                self.finish(context, each);
+                self.open = true;
+                self.record = record;
+                self.bytes.extend_from_slice(line);
+                self.head_end = line.len();
+                self.observed.extend_from_slice(about.observed);
+                self.stream = about.stream;
+                self.truncated = about.truncated;
+            }
+            Step::Join => self.join(line, record, about),
+        }
+    }
+
+    fn join(&mut self, line: &[u8], record: Record, about: &About<'_>) {
+        self.bytes.push(b'\n');
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(line);
+        self.truncated |= about.truncated;
+        // java.util.logging says the level in its second line, .NET the message.
+        if self.record.severity == 0 && matches!(record.source, Source::Header | Source::Token) {
+            self.record.level = record.level;
+            self.record.severity = record.severity;
+            self.record.source = record.source;
+            self.record.level_raw = moved(record.level_raw, start);
+            self.record.message = moved(record.message, start);
+        } else if self.record.message.is_empty() {
+            let blanks = line
+                .iter()
+                .take_while(|byte| byte.is_ascii_whitespace())
+                .count();
+            self.record.message = Span::new(start + blanks, self.bytes.len());
+        }
+    }
+
+    #[inline]
+    fn finish(&mut self, context: &Context, each: &mut impl FnMut(&Entry<'_>)) {
+        if !self.open {
+            return;
+        }
+        each(&Entry {
+            bytes: &self.bytes,
+            record: &self.record,
+            head_end: self.head_end,
+            observed: &self.observed,
+            stream: self.stream,
+            context: *context,
+            truncated: self.truncated,
+        });
+        self.open = false;
+        self.bytes.clear();
+        // Give back what one giant record had taken.
+        self.bytes.shrink_to(64 << 10);
+        self.observed.clear();
+    }
+}
+
+fn moved(span: Span, by: usize) -> Span {
+    if span.is_empty() {
+        span
+    } else {
+        Span::new(span.start as usize + by, span.end as usize + by)
+    }
+}
+
+#[cfg(test)]
+mod tests;

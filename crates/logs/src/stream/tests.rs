@@ -1,0 +1,79 @@
+use flotilla_loglevel::time::Context;
+
+use super::{Stream, Wrapper};
+use crate::output::{self, Output};
+
+fn records(chunks: &[&[u8]], template: &str) -> Vec<String> {
+    let output = Output::Template(output::Template::parse(template).unwrap());
+    let (mut stream, mut out) = (Stream::new(Wrapper::Detect, Context::default()), Vec::new());
+    for chunk in chunks {
+        stream.push(chunk, 0, |entry| {
+            output::write(entry, &output, &[], &mut out)
+        });
+    }
+    stream.finish(0, |entry| output::write(entry, &output, &[], &mut out));
+    assert!(!stream.is_open());
+    String::from_utf8(out)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn container_lines_lose_their_wrapping_and_streams_stay_apart() {
+    let text = b"2026-09-11T07:22:25.5Z stderr P I0911 07:22:25.408586 1 a.go:1] he\n\
+        2026-09-11T07:22:25.6Z stdout F level=warn msg=between\n\
+        2026-09-11T07:22:25.7Z stderr F llo\n\
+        {\"log\":\"{\\\"level\\\":\\\"error\\\",\\\"msg\\\":\\\"docker\\\"}\\n\",\"stream\":\"stderr\",\"time\":\"2026-09-11T07:22:26Z\"}\n";
+    let shown = records(&[text], "{stream} {level} {msg}");
+    assert_eq!(
+        shown,
+        [
+            "stdout warn between",
+            "stderr info hello",
+            "stderr error docker"
+        ]
+    );
+}
+
+#[test]
+fn records_of_two_lines_take_level_and_message_from_where_they_stand() {
+    let text = b"Sep 11, 2026 7:22:25 AM com.example.Main run\nWARNING: low disk\ninfo: App.Program[0]\n      Started\n";
+    assert_eq!(
+        records(&[text], "{level} {msg}"),
+        ["warn low disk", "info Started"]
+    );
+}
+
+#[test]
+fn a_record_does_not_depend_on_how_its_bytes_arrived() {
+    let text = "E0911 07:22:25.408586 1 a.go:1] \"x\" err=<\n\tdetail\n >\nplain\n{\"level\":\"info\",\"msg\":\"m\"}\n".as_bytes();
+    let whole = records(&[text], "{level} {raw}");
+    for size in 1..text.len() {
+        assert_eq!(
+            records(&text.chunks(size).collect::<Vec<_>>(), "{level} {raw}"),
+            whole
+        );
+    }
+}
+
+#[test]
+fn silence_completes_a_record() {
+    let mut stream = Stream::new(Wrapper::Detect, Context::default());
+    let mut n_records = 0;
+    stream.push(b"level=info msg=x\n", 0, |_| n_records += 1);
+    stream.idle(400, |_| n_records += 1);
+    assert!(stream.is_open());
+    stream.idle(600, |_| n_records += 1);
+    assert_eq!((n_records, stream.is_open()), (1, false));
+}
+
+#[test]
+fn a_giant_line_and_odd_bytes_go_through() {
+    let mut text = b"level=warn msg=\"".to_vec();
+    text.extend(std::iter::repeat_n(b'x', 5 << 20));
+    text.extend_from_slice(b"\"\n\0\0level=info msg=nul\r\n\xff\xfe level\n");
+    let levels = records(&[&text], "{level}");
+    assert_eq!(levels, ["warn", "info", "unknown"]);
+}
