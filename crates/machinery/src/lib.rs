@@ -1,7 +1,9 @@
 //! The Kubernetes data model, pure: names, quantities, selectors, schemas, patches and server-side
 //! apply.
 
+pub mod apply;
 pub mod builtin;
+pub mod fieldpath;
 pub mod fields;
 pub mod group;
 pub mod intstr;

@@ -2,7 +2,7 @@
 //!
 //! All work on JSON values and know nothing of requests; each error converts into the
 //! [`Status`](crate::status::Status) that upstream answers. Server-side apply is a different
-//! animal and lives in `apply`.
+//! animal and lives in [`apply`](crate::apply).
 
 use serde_json::Value;
 

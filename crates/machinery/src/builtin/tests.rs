@@ -51,7 +51,10 @@ fn service_ports_merge_by_port_in_patches_and_by_port_and_protocol_in_apply() {
         .iter()
         .map(|key| (key.name.as_ref(), key.default.clone()))
         .collect();
-    assert_eq!(keys, [("port", None), ("protocol", Some(json!("TCP")))]);
+    assert_eq!(
+        keys,
+        [("port", Some(json!(0))), ("protocol", Some(json!("TCP")))]
+    );
 }
 
 #[test]

@@ -11,6 +11,8 @@
 
 use std::collections::HashMap;
 
+use serde_json::Value;
+
 use super::Types;
 use crate::schema::{
     Field, ListKey, ListMerge, Patch, Proto, Scalar, Schema, Struct, Type, TypeId,
@@ -168,6 +170,18 @@ impl Reader {
         id
     }
 
+    /// What an absent key stands for: the schema's default, or nothing of its type when the field
+    /// is required (published schemas give those a zero default).
+    fn key_default(&self, field: &Field) -> Option<Value> {
+        let zero = || match self.schema.get(field.ty) {
+            Type::Scalar(Scalar::String) => Some(Value::from("")),
+            Type::Scalar(Scalar::Int32 | Scalar::Int64) => Some(Value::from(0)),
+            _ => None,
+        };
+        let zero = if field.required { zero() } else { None };
+        field.default.clone().or(zero)
+    }
+
     /// Copies the defaults of item fields to the keys of lists that use them.
     fn list_key_defaults(&mut self) {
         for at in 0..self.schema.len() {
@@ -184,9 +198,7 @@ impl Reader {
                 continue;
             };
             for key in &mut keys {
-                key.default = shape
-                    .field(&key.name)
-                    .and_then(|field| field.default.clone());
+                key.default = shape.field(&key.name).and_then(|f| self.key_default(f));
             }
             self.schema.set(
                 id,
