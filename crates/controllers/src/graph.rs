@@ -230,7 +230,7 @@ impl Graph {
         }
         let owners = match self.classify(seen) {
             Ok(owners) => owners,
-            Err(verify) => return verify,
+            Err(verify) => return *verify,
         };
         if !owners.solid.is_empty() {
             let gone: Vec<_> = owners.dangling.into_iter().chain(owners.waiting).collect();
@@ -277,7 +277,7 @@ impl Graph {
     }
 
     /// Sorts owners into solid, waiting and dangling ones, or says which to ask about first.
-    fn classify(&self, seen: &Seen) -> Result<Owners, Action> {
+    fn classify(&self, seen: &Seen) -> Result<Owners, Box<Action>> {
         let mut owners = Owners::default();
         let namespace = &seen.place.namespace;
         for owner in &seen.owners {
@@ -295,7 +295,7 @@ impl Graph {
                 None if self.trusted.contains(&key) => owners.solid.push(owner.uid.clone()),
                 None => {
                     let (owner, namespace) = (owner.clone(), namespace.clone());
-                    return Err(Action::Verify { owner, namespace });
+                    return Err(Box::new(Action::Verify { owner, namespace }));
                 }
             }
         }

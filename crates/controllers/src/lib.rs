@@ -10,6 +10,10 @@ pub mod namespaces;
 pub mod slices;
 pub mod subsets;
 
+mod controller;
 mod mirror;
 
-pub use self::mirror::{Change, Key, Mirror};
+pub use self::{
+    controller::{Config, Error, Metrics, run},
+    mirror::{Change, Key, Mirror},
+};

@@ -84,7 +84,8 @@ impl<K: ResourceExt> Mirror<K> {
         }
     }
 
-    /// Takes an event of the watch and returns the changes it means. A version that is known already is none.
+    /// Takes an event of the watch and returns the changes it means. A version that is known already, or older than the known
+    /// one, is none; so the answer to a write may be applied at once and its event later means nothing.
     pub fn apply(&mut self, event: Event<K>) -> Vec<Change<K>> {
         match event {
             Event::Apply(object) => self.put(object).into_iter().collect(),
@@ -114,12 +115,20 @@ impl<K: ResourceExt> Mirror<K> {
 
     fn put(&mut self, object: K) -> Option<Change<K>> {
         let key = Key::of(&object);
+        if let Some(old) = self.objects.get(&key) {
+            let (old, new) = (old.resource_version(), object.resource_version());
+            // A version that our own write brought already, or one before it.
+            let number = |version: &Option<String>| version.as_ref()?.parse::<u64>().ok();
+            let late = number(&old)
+                .zip(number(&new))
+                .is_some_and(|(old, new)| new < old);
+            if late || (new.is_some() && old == new) {
+                return None;
+            }
+        }
         let new = Arc::new(object);
         let old = self.objects.insert(key.clone(), new.clone());
-        let known = old
-            .as_ref()
-            .is_some_and(|old| old.resource_version() == new.resource_version());
-        (!known || new.resource_version().is_none()).then_some(Change {
+        Some(Change {
             key,
             old,
             new: Some(new),

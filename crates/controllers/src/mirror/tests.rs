@@ -43,6 +43,7 @@ fn a_watch_tells_old_and_new() {
         Event::Apply(object("y", "2")),
         Event::Apply(object("x", "3")),
         Event::Apply(object("x", "3")),
+        Event::Apply(object("x", "2")),
         Event::Delete(object("y", "4")),
         Event::Delete(object("unknown", "5")),
     ]);
