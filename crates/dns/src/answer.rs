@@ -13,6 +13,9 @@
 //! | a name that does not exist | the closest wildcard's records, else NXDOMAIN with the SOA in authority |
 //! | ANY | one HINFO record (RFC 8482) |
 //!
+//! Of sets that ask for it only what is near the client is given: near the subnet a resolver names (RFC 7871), else near the sender.
+//! The subnet is given back with the length of the network the answer is good for, 0 when it does not depend on the place.
+//!
 //! Replies are authoritative (AA) except referrals and refusals. They echo the question octet by octet, RD and CD, never set RA,
 //! and carry an OPT record exactly when the query did. Over UDP they stay within what the client takes (512 without EDNS, at most
 //! 1232); answers that do not fit are cut after a whole record and TC is set. Nothing here allocates, locks or logs.
@@ -23,6 +26,7 @@ use std::net::IpAddr;
 
 use crate::catalog::Catalog;
 use crate::cookie::Cookies;
+use crate::geo::Geo;
 use crate::message::query::{Query, Reject};
 use crate::message::writer::{self, RecordParts, Section};
 use crate::message::{FLAG_TC, HEADER_OCTETS, TCP_OCTETS_MAX, Writer};
@@ -31,7 +35,7 @@ use crate::order::{Arrangement, Entropy};
 use crate::record::{Rcode, Type};
 use crate::zone::{self, NodeRef, OrderRef, RECORDS_PER_SET_MAX, Relocatable, SetRef, Zone};
 
-use options::{MalformedCookie, Options};
+use options::Options;
 
 /// Longest chain of aliases followed for one question.
 pub const CNAME_HOPS_MAX: usize = 8;
@@ -58,6 +62,8 @@ pub struct Context<'a> {
     pub catalog: &'a Catalog,
     /// Makes DNS cookies; `None` leaves the option unanswered.
     pub cookies: Option<&'a Cookies>,
+    /// Tells which addresses are near a client; `None` gives all.
+    pub geo: Option<&'a Geo>,
     /// Unix time in seconds, modulo 2³².
     pub now_seconds: u32,
 }
@@ -113,22 +119,16 @@ pub fn answer(
         }
     };
     let mut options = Options::new();
-    let mut verified = transport == Transport::Tcp;
-    if let Some(cookies) = context.cookies {
-        match options.put_cookie(&query, cookies, client, context.now_seconds) {
-            Ok(accepted) => verified |= accepted,
-            Err(MalformedCookie) => {
-                let question_octets = query.question.len();
-                return Some(reject(
-                    request.query,
-                    Rcode::FORMERR,
-                    question_octets,
-                    true,
-                    out,
-                ));
-            }
-        }
-    }
+    let Ok(asked) = options.read(&query, context, client) else {
+        let question_octets = query.question.len();
+        return Some(reject(
+            request.query,
+            Rcode::FORMERR,
+            question_octets,
+            true,
+            out,
+        ));
+    };
     let octets_max = match transport {
         Transport::Udp => query.udp_octets(),
         Transport::Tcp => TCP_OCTETS_MAX,
@@ -136,16 +136,30 @@ pub fn answer(
     let octets_max = octets_max.min(out.len());
     let mut writer = Writer::new(out, octets_max, query.question);
     if query.edns.is_some() {
-        writer.reserve(writer::OPT_OCTETS + options.as_slice().len());
+        writer.reserve(writer::OPT_OCTETS + options.as_slice().len() + asked.octets());
     }
+    // A source length of 0 asks to be answered for the resolver's own place.
+    let told = asked.subnet.filter(|subnet| subnet.source > 0);
     let mut scribe = Scribe {
         writer,
         entropy,
+        geo: context.geo,
+        place: told.map_or(client, |subnet| subnet.address),
+        by_place: false,
         authoritative: false,
         truncated: false,
         kind: 0,
     };
     let rcode = scribe.resolve(context.catalog, &query);
+    if let Some(subnet) = asked.subnet {
+        let told_apart = scribe.by_place && subnet.source > 0;
+        let scope = context
+            .geo
+            .filter(|_| told_apart)
+            .map_or(0, |geo| geo.scope(subnet.address));
+        options.put_subnet(subnet, scope);
+    }
+    let verified = asked.verified || transport == Transport::Tcp;
     Some(Reply {
         verified,
         ..scribe.finish(&query, rcode, options)
@@ -219,6 +233,11 @@ impl Step<'_> {
 struct Scribe<'b> {
     writer: Writer<'b>,
     entropy: &'b mut Entropy,
+    geo: Option<&'b Geo>,
+    /// Where the client is, as far as we are told.
+    place: IpAddr,
+    /// Whether the answer depends on it.
+    by_place: bool,
     authoritative: bool,
     truncated: bool,
     kind: u64,
@@ -381,7 +400,14 @@ impl Scribe<'_> {
         if whole && self.put_all(section, set, owner) {
             return;
         }
-        let arrangement = Arrangement::draw(&set, self.entropy);
+        let nearest = matches!(set.order, OrderRef::Nearest);
+        let arrangement = match self.geo.filter(|_| nearest) {
+            Some(geo) => {
+                self.by_place = true;
+                Arrangement::near(&set, geo, self.place)
+            }
+            None => Arrangement::draw(&set, self.entropy),
+        };
         let stride = usize::from(set.stride);
         if stride == 0 {
             return self.put_uneven(section, set, arrangement.positions(), owner);

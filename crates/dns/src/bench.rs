@@ -205,6 +205,7 @@ pub fn answer_nanos(n_hosts: usize, mix: Mix) -> Result<f64, name::Error> {
     let context = Context {
         catalog: &catalog,
         cookies: None,
+        geo: None,
         now_seconds: 0,
     };
     let client = IpAddr::from([127, 0, 0, 1]);

@@ -9,7 +9,7 @@
 //!                                     clients ◄── server: sockets ◄── answer: one look-up, one copy ◄─┘
 //! ```
 //! Read in this order: [`name`], [`record`], [`message`] are the vocabulary; [`zone`] and [`catalog`] hold what is served;
-//! [`answer`] and [`order`] decide what a query gets,
+//! [`answer`], [`order`] and [`geo`] decide what a query gets,
 //! [`cookie`] and [`limit`] whether it gets it; [`server`] has the sockets; [`client`] asks other servers; [`resolver`] walks
 //! delegations. Pure, that is without sockets, clocks and chance: all but `server`, `client` and the shell of `resolver`.
 
@@ -24,6 +24,8 @@ pub mod zone;
 pub mod catalog;
 
 pub mod order;
+
+pub mod geo;
 
 pub mod cookie;
 

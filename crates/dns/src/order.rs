@@ -2,6 +2,9 @@
 //!
 //! Nothing here allocates. The generator is not for secrets; it decides which address comes first.
 
+use std::net::IpAddr;
+
+use crate::geo::Geo;
 use crate::zone::{GROUPS_PER_SET_MAX, OrderRef, RECORDS_PER_SET_MAX, SetRef};
 
 /// A small pseudo-random generator (SplitMix64), one per worker thread.
@@ -52,7 +55,8 @@ impl Arrangement {
         };
         let n_records = usize::from(set.n_records);
         match set.order {
-            OrderRef::Fixed => drawn.push_range(0, n_records),
+            // Who is near is asked before; this is the case that nobody is.
+            OrderRef::Fixed | OrderRef::Nearest => drawn.push_range(0, n_records),
             OrderRef::Shuffle => {
                 drawn.push_range(0, n_records);
                 entropy.shuffle(&mut drawn.positions[..n_records]);
@@ -68,6 +72,19 @@ impl Arrangement {
                     take => drawn.some_by_weight(&table, take, entropy),
                 }
             }
+        }
+        drawn
+    }
+
+    /// The records near a client; all when none is. Addresses only.
+    pub(crate) fn near(set: &SetRef<'_>, geo: &Geo, client: IpAddr) -> Arrangement {
+        let mut drawn = Arrangement {
+            positions: [0; RECORDS_PER_SET_MAX],
+            len: 0,
+        };
+        drawn.len = geo.nearest(client, set.addresses(), &mut drawn.positions);
+        if drawn.len == 0 {
+            drawn.push_range(0, usize::from(set.n_records));
         }
         drawn
     }

@@ -30,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 use crate::answer::{self, Context, Request, Transport};
 use crate::catalog::{Catalog, Zones};
 use crate::cookie::Cookies;
+use crate::geo::{CurrentGeo, Geo};
 use crate::limit::RateLimit;
 use crate::message::TCP_OCTETS_MAX;
 use crate::order::Entropy;
@@ -64,6 +65,8 @@ pub struct Config {
     pub cookie_secret: Option<[u8; 16]>,
     /// Limit on equal replies per client network. Default none.
     pub rate_limit: Option<RateLimit>,
+    /// The database for answers by place. Default none; it can be set and replaced while serving.
+    pub geo: CurrentGeo,
     /// Listeners for DNS over TLS (RFC 7858), usually on port 853. Default none.
     pub tls: Vec<Tls>,
 }
@@ -90,6 +93,7 @@ impl Config {
             tcp_message: tcp.message,
             cookie_secret: None,
             rate_limit: None,
+            geo: CurrentGeo::default(),
             tls: Vec::new(),
         }
     }
@@ -169,6 +173,7 @@ impl Server {
             zones: Arc::clone(zones),
             cookies: Cookies::new(cfg.cookie_secret.unwrap_or_else(rand::random)),
             rate_limit: cfg.rate_limit,
+            geo: cfg.geo.clone(),
         });
         for address in &cfg.listen {
             let bound = Bound::bind(*address, cfg.workers.max(1))?;
@@ -335,14 +340,21 @@ struct Answerer {
     zones: Arc<Zones>,
     cookies: Cookies,
     rate_limit: Option<RateLimit>,
+    geo: CurrentGeo,
 }
 
 impl Answerer {
-    fn context<'a>(&'a self, catalog: &'a Catalog, now: Duration) -> Context<'a> {
+    fn context<'a>(
+        &'a self,
+        catalog: &'a Catalog,
+        geo: &'a Option<Arc<Geo>>,
+        now: Duration,
+    ) -> Context<'a> {
         // Cookies use the time modulo 2³².
         Context {
             catalog,
             cookies: Some(&self.cookies),
+            geo: geo.as_deref(),
             now_seconds: now.as_secs() as u32,
         }
     }
@@ -381,7 +393,8 @@ impl Streams {
         let mut out = [0; TCP_OCTETS_MAX];
         let mut entropy = Entropy::new(rand::random());
         let catalog = self.answerer.zones.current().load();
-        let context = self.answerer.context(&catalog, unix_time());
+        let geo = self.answerer.geo.load();
+        let context = self.answerer.context(&catalog, &geo, unix_time());
         let request = Request {
             query,
             client,

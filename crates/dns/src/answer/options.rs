@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 
-use crate::cookie::{self, CLIENT_OCTETS, Cookies};
+use super::Context;
+use crate::cookie::{self, CLIENT_OCTETS};
+use crate::geo::{self, MalformedSubnet, Subnet};
 use crate::message::query::Query;
 use crate::record::Rcode;
 
@@ -24,8 +26,25 @@ pub(super) struct Options {
     len: usize,
 }
 
-/// A COOKIE option whose length the standard does not allow (RFC 7873 §5.2.2).
-pub(super) struct MalformedCookie;
+/// An option that breaks its standard.
+pub(super) struct Malformed;
+
+/// What the options of a query say.
+#[derive(Default)]
+pub(super) struct Asked {
+    /// The client has shown a good cookie.
+    pub(super) verified: bool,
+    /// The network the question is asked for.
+    pub(super) subnet: Option<Subnet>,
+}
+
+impl Asked {
+    /// Octets that will be needed to answer the options, besides those already in `options`.
+    pub(super) fn octets(&self) -> usize {
+        self.subnet
+            .map_or(0, |subnet| 8 + usize::from(subnet.source.div_ceil(8)))
+    }
+}
 
 impl Options {
     pub(super) fn new() -> Options {
@@ -39,27 +58,56 @@ impl Options {
         &self.octets[..self.len]
     }
 
-    /// Answers a COOKIE option with a fresh server cookie. Says whether the client has shown a good one.
-    pub(super) fn put_cookie(
+    /// Reads the options we know and answers those that can be answered at once.
+    pub(super) fn read(
         &mut self,
         query: &Query<'_>,
-        cookies: &Cookies,
+        context: &Context<'_>,
         client: IpAddr,
-        now_seconds: u32,
-    ) -> Result<bool, MalformedCookie> {
-        let Some(option) = query.option(cookie::OPTION) else {
-            return Ok(false);
-        };
-        let (client_cookie, server_cookie) = option
-            .split_first_chunk::<CLIENT_OCTETS>()
-            .ok_or(MalformedCookie)?;
-        if !matches!(server_cookie.len(), 0 | 8..=32) {
-            return Err(MalformedCookie);
+    ) -> Result<Asked, Malformed> {
+        let mut asked = Asked::default();
+        if query.edns.is_none_or(|edns| edns.options.is_empty()) {
+            return Ok(asked);
         }
-        let accepted = cookies.accept(*client_cookie, server_cookie, client, now_seconds);
-        let fresh = cookies.make(*client_cookie, client, now_seconds);
-        self.put(cookie::OPTION, &[client_cookie, &fresh]);
-        Ok(accepted)
+        if let Some(value) = query.option(geo::SUBNET_OPTION) {
+            asked.subnet = Subnet::parse(value).map_err(|MalformedSubnet| Malformed)?;
+        }
+        let option = query.option(cookie::OPTION);
+        if let Some((cookies, value)) = context.cookies.zip(option) {
+            let (client_cookie, server_cookie) = value
+                .split_first_chunk::<CLIENT_OCTETS>()
+                .ok_or(Malformed)?;
+            // RFC 7873 §5.2.2.
+            if !matches!(server_cookie.len(), 0 | 8..=32) {
+                return Err(Malformed);
+            }
+            let now = context.now_seconds;
+            asked.verified = cookies.accept(*client_cookie, server_cookie, client, now);
+            let fresh = cookies.make(*client_cookie, client, now);
+            self.put(cookie::OPTION, &[client_cookie, &fresh]);
+        }
+        Ok(asked)
+    }
+
+    /// Gives the subnet back with the length of the network the answer is good for (RFC 7871 §7.2.1).
+    pub(super) fn put_subnet(&mut self, subnet: Subnet, scope: u8) {
+        let mut octets = [0; 16];
+        let family: u16 = match subnet.address {
+            IpAddr::V4(address) => {
+                octets[..4].copy_from_slice(&address.octets());
+                1
+            }
+            IpAddr::V6(address) => {
+                octets = address.octets();
+                2
+            }
+        };
+        let n_octets = usize::from(subnet.source.div_ceil(8));
+        let lengths = [subnet.source, scope];
+        self.put(
+            geo::SUBNET_OPTION,
+            &[&family.to_be_bytes(), &lengths, &octets[..n_octets]],
+        );
     }
 
     /// Says more about a refusal than its code does.

@@ -107,6 +107,7 @@ fn answer_into(
     let context = Context {
         catalog,
         cookies: None,
+        geo: None,
         now_seconds: 0,
     };
     let client = [127, 0, 0, 1].into();

@@ -84,7 +84,8 @@ fn work(socket: &UdpSocket, stopping: &AtomicBool, answerer: &Answerer, counters
         // Taken per batch and let go again: an idle worker keeps no old catalog alive.
         let catalog = answerer.zones.current().load();
         let now = unix_time();
-        let context = answerer.context(&catalog, now);
+        let geo = answerer.geo.load();
+        let context = answerer.context(&catalog, &geo, now);
         batch.answer_all(|query, client, out| {
             let request = Request {
                 query,
@@ -109,6 +110,7 @@ fn work(socket: &UdpSocket, stopping: &AtomicBool, answerer: &Answerer, counters
             increment(&counters.limited);
             0
         });
+        drop(geo);
         drop(catalog);
         for _ in 0..batch.send(socket) {
             increment(&counters.socket_errors);

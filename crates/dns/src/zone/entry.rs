@@ -19,6 +19,9 @@ pub enum Order {
     Fixed,
     /// A fresh uniform permutation per query: round robin.
     Shuffle,
+    /// Only the addresses that are near the client, in the order of the set; all of them when none is or nobody knows. Other types
+    /// are given as [`Order::Fixed`]. See [`crate::geo`].
+    Nearest,
     /// Groups drawn without replacement with probability proportional to their weight.
     Weighted {
         /// The groups; the records of the set belong to them in turn.
@@ -65,6 +68,15 @@ impl RecordSet {
             ttl_seconds,
             data,
             order: Order::Shuffle,
+        }
+    }
+
+    /// A set of which only what is near the client is given.
+    pub fn nearest(ttl_seconds: u32, data: Vec<Data>) -> RecordSet {
+        RecordSet {
+            ttl_seconds,
+            data,
+            order: Order::Nearest,
         }
     }
 

@@ -10,6 +10,7 @@
 //! record when they are all equal (addresses are), 0 otherwise. Owners point to offset 12, the name in the question; when a
 //! record is given for another owner the pointer is overwritten after copying.
 
+use std::net::IpAddr;
 use std::num::NonZeroU16;
 
 use super::{Entry, EntryError, Group, Order, RecordSet};
@@ -25,6 +26,7 @@ const FLAG_CUT: u8 = 2;
 const ORDER_FIXED: u8 = 0;
 const ORDER_SHUFFLE: u8 = 1;
 const ORDER_WEIGHTED: u8 = 2;
+const ORDER_NEAREST: u8 = 3;
 
 /// Octets of one group: weight and count.
 const GROUP_OCTETS: usize = 6;
@@ -49,6 +51,7 @@ pub(crate) struct SetRef<'a> {
 pub(crate) enum OrderRef<'a> {
     Fixed,
     Shuffle,
+    Nearest,
     /// `take` is 0 for all.
     Weighted {
         take: u16,
@@ -113,6 +116,7 @@ fn encode_set(set: &RecordSet, out: &mut Vec<u8>) -> Result<(), EntryError> {
     let order = match set.order {
         Order::Fixed => ORDER_FIXED,
         Order::Shuffle => ORDER_SHUFFLE,
+        Order::Nearest => ORDER_NEAREST,
         Order::Weighted { .. } => ORDER_WEIGHTED,
     };
     out.extend(rtype.0.to_le_bytes());
@@ -207,6 +211,7 @@ impl<'a> Iterator for Sets<'a> {
         let mut body = &head[10..];
         let order = match head[4] {
             ORDER_SHUFFLE => OrderRef::Shuffle,
+            ORDER_NEAREST => OrderRef::Nearest,
             ORDER_WEIGHTED => {
                 let take = le_u16(body, 0);
                 let (groups, rest) = body[3..].split_at(GROUP_OCTETS * usize::from(body[2]));
@@ -247,6 +252,20 @@ impl<'a> SetRef<'a> {
         self.records().map(|record| &record[12..])
     }
 
+    /// The addresses, when this is a set of addresses.
+    pub(crate) fn addresses(self) -> impl Iterator<Item = IpAddr> + Clone + 'a {
+        let stride = usize::from(self.stride).max(1);
+        self.wire
+            .chunks_exact(stride)
+            .filter_map(move |record| match self.rtype {
+                Type::A => record.last_chunk::<4>().map(|octets| IpAddr::from(*octets)),
+                Type::AAAA => record
+                    .last_chunk::<16>()
+                    .map(|octets| IpAddr::from(*octets)),
+                _ => None,
+            })
+    }
+
     fn to_set(self) -> RecordSet {
         let ttl = &self.wire[6..10];
         let decode = |rdata: &[u8]| {
@@ -259,6 +278,7 @@ impl<'a> SetRef<'a> {
             order: match self.order {
                 OrderRef::Fixed => Order::Fixed,
                 OrderRef::Shuffle => Order::Shuffle,
+                OrderRef::Nearest => Order::Nearest,
                 OrderRef::Weighted { take, groups } => Order::Weighted {
                     groups: groups.iter().collect(),
                     take: NonZeroU16::new(take),

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use flotilla_dns::answer::{Context, Request, Transport, answer};
 use flotilla_dns::catalog::{Catalog, Change};
 use flotilla_dns::cookie::Cookies;
+use flotilla_dns::geo::Geo;
 use flotilla_dns::message::{Question, encode_query};
 use flotilla_dns::name::Name;
 use flotilla_dns::order::Entropy;
@@ -61,6 +62,7 @@ fn world() -> Catalog {
         set("fixed.cloud.example.com", RecordSet::fixed(5, a(3))),
         set("many.cloud.example.com", RecordSet::fixed(5, a(200))),
         set("shuffled.cloud.example.com", RecordSet::shuffled(5, a(3))),
+        set("near.cloud.example.com", RecordSet::nearest(5, a(5))),
         set("text.cloud.example.com", RecordSet::shuffled(5, text)),
         set("weighted.cloud.example.com", weighted),
         set("*.wild.cloud.example.com", RecordSet::fixed(5, a(1))),
@@ -78,13 +80,25 @@ fn world() -> Catalog {
     catalog
 }
 
+/// Loopback addresses in one datacenter.
+fn database() -> Vec<u8> {
+    let mut database = maxminddb_writer::Database::default();
+    database.metadata.binary_format_major_version = 2;
+    let data = database
+        .insert_value(serde_json::json!({ "datacenter": "here" }))
+        .unwrap();
+    let loopback = maxminddb_writer::paths::IpAddrWithMask::new([127, 0, 0, 0].into(), 8);
+    database.insert_node(loopback, data);
+    database.write_to(Vec::new()).unwrap()
+}
+
 #[test]
 fn answering_allocates_nothing() {
     let catalog = world();
     let mut queries = Vec::new();
     for host in [
-        "fixed", "many", "shuffled", "text", "weighted", "x.wild", "alias", "x.sub", "nothing",
-        "ns1.dns",
+        "fixed", "many", "shuffled", "text", "near", "weighted", "x.wild", "alias", "x.sub",
+        "nothing", "ns1.dns",
     ] {
         for rtype in [Type::A, Type::TXT, Type::ANY, Type::AXFR] {
             let question = Question {
@@ -111,10 +125,12 @@ fn answering_allocates_nothing() {
     queries.push(vec![0xff; 50]);
     let mut out = vec![0; 65_535];
     let mut entropy = Entropy::new(1);
+    let geo = Geo::new(database(), &["country.code", "datacenter"]).unwrap();
     let cookies = Cookies::new([1; 16]);
     let context = Context {
         catalog: &catalog,
         cookies: Some(&cookies),
+        geo: Some(&geo),
         now_seconds: 7,
     };
     let client = [127, 0, 0, 1].into();

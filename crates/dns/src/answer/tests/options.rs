@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cookie::Cookies;
+use crate::geo::Geo;
 use crate::message::CLASS_IN;
 
 const CLIENT: [u8; 4] = [192, 0, 2, 1];
@@ -28,6 +29,7 @@ fn ask_with(query: &[u8], code: u16, now_seconds: u32) -> (Reply, Option<Vec<u8>
     let context = Context {
         catalog: &catalog,
         cookies: Some(&cookies),
+        geo: None,
         now_seconds,
     };
     let request = Request {
@@ -130,4 +132,99 @@ fn a_reply_cut_short_keeps_the_question_only() {
 
 fn many_addresses() -> Catalog {
     catalog("zone cloud.example.com 30\napp 5 A 127.1.1.10\napp 5 A 127.1.1.11")
+}
+
+/// Asks for a host answered by place, with a subnet option or without; gives the last octets of the addresses and the option.
+fn ask_near(
+    client: [u8; 4],
+    subnet: Option<&[u8]>,
+    geo: Option<&Geo>,
+) -> (Vec<u8>, Option<Vec<u8>>) {
+    let zone = name("cloud.example.com");
+    let addresses = [[10, 0, 1, 1], [10, 0, 2, 2], [10, 0, 3, 3]].map(|a| Data::A(a.into()));
+    let entry = |set| Entry::of(set);
+    let (catalog, errors) = Catalog::default().with(vec![
+        Change::Zone(Settings::k8gb(zone.clone(), 0, 30, vec![]).unwrap()),
+        Change::Set {
+            name: zone.child("near").unwrap(),
+            zone,
+            entry: entry(RecordSet::nearest(5, addresses.to_vec())),
+        },
+    ]);
+    assert_eq!(errors, []);
+    let query = match subnet {
+        Some(subnet) => query("near.cloud.example.com", 1, 8, subnet),
+        None => query("near.cloud.example.com", 1, 65_001, &[]),
+    };
+    let context = Context {
+        catalog: &catalog,
+        cookies: None,
+        geo,
+        now_seconds: 0,
+    };
+    let request = Request {
+        query: &query,
+        client: client.into(),
+        transport: Transport::Udp,
+    };
+    let mut out = [0; 1232];
+    let reply = answer(&context, &request, &mut Entropy::new(1), &mut out).unwrap();
+    let message = Message::parse(&out[..reply.octets]).unwrap();
+    let last = message.answers.iter().map(|record| match record.data {
+        Data::A(address) => address.octets()[3],
+        _ => 0,
+    });
+    let last = last.collect();
+    out[2] &= !0x80;
+    let query = Query::parse(&out[..reply.octets]).unwrap();
+    (last, query.option(8).map(<[u8]>::to_vec))
+}
+
+/// D2 and D9: the subnet comes back with the scope the answer is good for, and no database is no disaster.
+#[test]
+fn answers_by_place_tell_how_far_they_hold() {
+    let geo = Geo::new(crate::geo::tests::sites(), &["datacenter"]).unwrap();
+    let geo = Some(&geo);
+    let far = [203, 0, 113, 1];
+    let site1 = [192, 200, 1, 9];
+    let site2: &[u8] = &[0, 1, 24, 0, 192, 200, 2];
+    let unknown: &[u8] = &[0, 1, 16, 0, 203, 0];
+    let nobody: &[u8] = &[0, 1, 0, 0];
+    let echo = |option: &[u8], scope| {
+        let mut option = option.to_vec();
+        option[3] = scope;
+        Some(option)
+    };
+    assert_eq!(ask_near(site1, None, geo), (vec![1], None));
+    assert_eq!(ask_near(far, None, geo), (vec![1, 2, 3], None));
+    assert_eq!(
+        ask_near(site1, Some(site2), geo),
+        (vec![2], echo(site2, 24))
+    );
+    let (addresses, option) = ask_near(site1, Some(unknown), geo);
+    assert_eq!(addresses, [1, 2, 3]);
+    assert!(
+        option.unwrap()[3] > 0,
+        "for this network, not for everybody"
+    );
+    assert_eq!(
+        ask_near(site1, Some(nobody), geo),
+        (vec![1], echo(nobody, 0))
+    );
+    assert_eq!(
+        ask_near(site1, Some(site2), None),
+        (vec![1, 2, 3], echo(site2, 0))
+    );
+}
+
+#[test]
+fn malformed_subnets_are_refused_and_others_come_back_with_scope_zero() {
+    let malformed = query("app.cloud.example.com", 1, 8, &[0, 1, 24, 0, 1, 2, 3, 4]);
+    assert_eq!(ask_with(&malformed, 8, 0).0.rcode, Rcode::FORMERR);
+    let subnet = [0, 1, 24, 0, 1, 2, 3];
+    let (reply, option) = ask_with(&query("app.cloud.example.com", 1, 8, &subnet), 8, 0);
+    assert_eq!(
+        (reply.rcode, option),
+        (Rcode::NOERROR, Some(subnet.to_vec()))
+    );
 }
