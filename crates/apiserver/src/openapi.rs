@@ -13,26 +13,26 @@
 
 mod custom;
 mod descriptions;
+mod gnostic;
 mod paths;
+mod render;
 mod schemas;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::{Read as _, Write as _},
+    io::Read as _,
     sync::{Mutex, PoisonError},
 };
 
 use bytes::Bytes;
-use flate2::{Compression, read::GzDecoder, write::GzEncoder};
-use flotilla_machinery::builtin;
+use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use self::{descriptions::Descriptions, paths::Bodies, schemas::Definitions};
 use crate::{
     negotiate::{JSON, ranges},
-    registry::{Registry, Resource, Subresource},
+    registry::{Registry, Resource},
     store::State,
 };
 
@@ -45,11 +45,22 @@ const DOCUMENTS_MAX: usize = 64;
 /// Bodies below this size are never compressed, as for other responses.
 const GZIP_BYTES_MIN: usize = 128 << 10;
 
+/// Media type of version 2 in protobuf; clients ask with `@` or `.` before the version.
+const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
 /// The version of OpenAPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Flavor {
     V2,
     V3,
+}
+
+/// The syntax of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Syntax {
+    Json,
+    /// Version 2 only, as client-go wants it.
+    Protobuf,
 }
 
 /// A request for a document.
@@ -88,6 +99,7 @@ pub struct OpenApi {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Id {
     flavor: Flavor,
+    syntax: Syntax,
     group: String,
     version: String,
 }
@@ -110,7 +122,7 @@ impl OpenApi {
         now: Timestamp,
     ) -> Option<Answer> {
         let parts: Vec<&str> = ask.path.trim_matches('/').split('/').collect();
-        let id = match parts.as_slice() {
+        let mut id = match parts.as_slice() {
             ["openapi", "v3"] => return Some(index(ask, registry, state)),
             ["openapi", "v2"] => Id::all(),
             ["openapi", "v3", "api", version] => Id::of("", version),
@@ -120,13 +132,14 @@ impl OpenApi {
         if id.flavor == Flavor::V3 && !registry.serves(&id.group, &id.version) {
             return None;
         }
-        if !accepts_json(ask.accept) {
+        let Some(syntax) = syntax(ask.accept, id.flavor) else {
             return Some(Answer {
                 code: 406,
                 headers: Vec::new(),
                 body: Bytes::new(),
             });
-        }
+        };
+        id.syntax = syntax;
         let hash = id.hash(registry, state);
         if ask.hash.is_some_and(|asked| asked != hash) {
             let location = id.link(&hash);
@@ -137,7 +150,7 @@ impl OpenApi {
             });
         }
         let gzip = self.rendered(id, &hash, registry, state, now);
-        Some(with_validator(ask, &hash, Body::Gzip(gzip), now))
+        Some(with_validator(ask, &hash, Body::Gzip(gzip, syntax), now))
     }
 
     /// Forgets documents that nobody asked for in the last five minutes. Call it now and then.
@@ -162,7 +175,7 @@ impl OpenApi {
             }
         }
         // Rendered without the lock: twice at worst, but nobody waits.
-        let gzip = render(&id, registry, state);
+        let gzip = render::document(&id, registry, state);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= DOCUMENTS_MAX
             && let Some(oldest) = kept
@@ -190,6 +203,7 @@ impl Id {
     fn of(group: &str, version: &str) -> Self {
         Self {
             flavor: Flavor::V3,
+            syntax: Syntax::Json,
             group: group.to_owned(),
             version: version.to_owned(),
         }
@@ -198,6 +212,7 @@ impl Id {
     fn all() -> Self {
         Self {
             flavor: Flavor::V2,
+            syntax: Syntax::Json,
             group: String::new(),
             version: String::new(),
         }
@@ -211,6 +226,7 @@ impl Id {
     fn hash(&self, registry: &Registry, state: &State) -> String {
         let mut digest = Sha256::new();
         digest.update(concat!("flotilla ", env!("CARGO_PKG_VERSION"), " 1.35"));
+        digest.update(format!("{:?}", self.syntax));
         let mut groups = BTreeSet::new();
         for row in registry.rows().iter().filter(|row| self.has(row)) {
             digest.update(format!("{row:?}:{:?};", row.verbs));
@@ -248,9 +264,20 @@ impl Flavor {
     }
 }
 
-fn accepts_json(accept: Option<&str>) -> bool {
-    let accept = accept.unwrap_or_default();
-    accept.trim().is_empty() || ranges(accept).iter().any(|range| range.covers(JSON))
+/// The syntax a client accepts best, of those the version has.
+fn syntax(accept: Option<&str>, flavor: Flavor) -> Option<Syntax> {
+    let accept = accept.unwrap_or_default().trim();
+    if accept.is_empty() {
+        return Some(Syntax::Json);
+    }
+    ranges(accept).iter().find_map(|range| {
+        let is_protobuf = range.media.replace('@', ".") == PROTOBUF;
+        match flavor {
+            _ if range.covers(JSON) => Some(Syntax::Json),
+            Flavor::V2 if is_protobuf => Some(Syntax::Protobuf),
+            _ => None,
+        }
+    })
 }
 
 fn index(ask: &Ask<'_>, registry: &Registry, state: &State) -> Answer {
@@ -276,7 +303,7 @@ fn index(ask: &Ask<'_>, registry: &Registry, state: &State) -> Answer {
 
 enum Body {
     Plain(Bytes),
-    Gzip(Bytes),
+    Gzip(Bytes, Syntax),
 }
 
 fn with_validator(ask: &Ask<'_>, hash: &str, body: Body, now: Timestamp) -> Answer {
@@ -304,14 +331,18 @@ fn with_validator(ask: &Ask<'_>, hash: &str, body: Body, now: Timestamp) -> Answ
             body: Bytes::new(),
         };
     }
-    headers.push(("content-type", JSON.to_owned()));
+    let media = match body {
+        Body::Gzip(_, Syntax::Protobuf) => PROTOBUF,
+        _ => JSON,
+    };
+    headers.push(("content-type", media.to_owned()));
     let body = match body {
         Body::Plain(body) => body,
-        Body::Gzip(body) if ask.gzip && unpacked_size(&body) >= GZIP_BYTES_MIN => {
+        Body::Gzip(body, _) if ask.gzip && unpacked_size(&body) >= GZIP_BYTES_MIN => {
             headers.push(("content-encoding", "gzip".to_owned()));
             body
         }
-        Body::Gzip(body) => unpack(&body),
+        Body::Gzip(body, _) => unpack(&body),
     };
     Answer {
         code: 200,
@@ -332,160 +363,6 @@ fn unpack(gzip: &[u8]) -> Bytes {
         .read_to_end(&mut out)
         .expect("a stream we packed ourselves unpacks");
     out.into()
-}
-
-fn render(id: &Id, registry: &Registry, state: &State) -> Bytes {
-    let mut out = Stream {
-        gzip: GzEncoder::new(Vec::new(), Compression::new(4)),
-        n_members: 0,
-    };
-    let info = json!({"title": "Kubernetes", "version": "v1.35"});
-    let rows: Vec<&Resource> = registry
-        .rows()
-        .iter()
-        .map(|row| &**row)
-        .filter(|row| id.has(row))
-        .collect();
-    out.text(match id.flavor {
-        Flavor::V2 => "{\"swagger\":\"2.0\",\"info\":",
-        Flavor::V3 => "{\"openapi\":\"3.0.0\",\"info\":",
-    });
-    out.value(&info);
-    out.text(",\"paths\":");
-    out.value(&paths_of(&rows, id.flavor));
-    out.text(match id.flavor {
-        Flavor::V2 => ",\"definitions\":{",
-        Flavor::V3 => ",\"components\":{\"schemas\":{",
-    });
-    definitions(&mut out, &rows, state, id.flavor);
-    out.text(match id.flavor {
-        Flavor::V2 => "}}",
-        Flavor::V3 => "}}}",
-    });
-    out.gzip
-        .finish()
-        .expect("writing to memory does not fail")
-        .into()
-}
-
-fn paths_of(rows: &[&Resource], flavor: Flavor) -> Value {
-    let mut out = Map::new();
-    for row in rows {
-        let [object, list] = if row.custom.is_some() {
-            [&row.kind, &row.list_kind]
-                .map(|kind| custom::definition_name(&row.group, &row.version, kind))
-        } else {
-            [&row.kind, &row.list_kind].map(|kind| built_in_name(&row.group, &row.version, kind))
-        };
-        let kind_of =
-            |sub: &Subresource| match builtin::type_name(&sub.group, &sub.version, &sub.kind) {
-                Some(name) => Some(name.to_owned()),
-                None if sub.kind == row.kind => Some(object.clone()),
-                None => None,
-            };
-        paths::add(
-            &mut out,
-            flavor,
-            row,
-            &Bodies {
-                object: &object,
-                list: &list,
-            },
-            &kind_of,
-        );
-    }
-    out.into()
-}
-
-fn built_in_name(group: &str, version: &str, kind: &str) -> String {
-    builtin::type_name(group, version, kind)
-        .unwrap_or_default()
-        .to_owned()
-}
-
-/// Writes every definition the rows need, group by group, so that few descriptions are in memory.
-fn definitions(out: &mut Stream, rows: &[&Resource], state: &State, flavor: Flavor) {
-    let mut written = BTreeSet::new();
-    let mut groups: BTreeMap<(&str, &str), Vec<&Resource>> = BTreeMap::new();
-    for row in rows {
-        groups
-            .entry((&row.group, &row.version))
-            .or_default()
-            .push(row);
-    }
-    for ((group, version), rows) in groups {
-        let descriptions = Descriptions::of(group, version);
-        let definitions = Definitions::new(flavor, &descriptions);
-        for name in definitions.reachable(&roots(&rows)) {
-            if written.insert(name.to_owned()) {
-                out.member(name, &definitions.definition(name, group, version));
-            }
-        }
-        let custom: Vec<&Resource> = rows
-            .into_iter()
-            .filter(|row| row.custom.is_some())
-            .collect();
-        if custom.is_empty() {
-            continue;
-        }
-        let crds = custom::of_group(state, group);
-        for (name, definition) in custom
-            .iter()
-            .flat_map(|row| custom::definitions(row, &crds, flavor))
-        {
-            out.member(&name, &definition);
-        }
-    }
-}
-
-/// Types that operations of these rows mention.
-fn roots(rows: &[&Resource]) -> BTreeSet<&'static str> {
-    const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
-    let mut roots = BTreeSet::new();
-    for row in rows {
-        for kind in [&row.kind, &row.list_kind] {
-            roots.extend(builtin::type_name(&row.group, &row.version, kind));
-        }
-        for sub in &row.subresources {
-            roots.extend(builtin::type_name(&sub.group, &sub.version, &sub.kind));
-        }
-    }
-    for name in ["DeleteOptions", "ListMeta", "ObjectMeta", "Patch", "Status"] {
-        let known = builtin::schema()
-            .names()
-            .find(|(known, _)| *known == format!("{META}.{name}"));
-        roots.extend(known.map(|(name, _)| name));
-    }
-    roots
-}
-
-/// A JSON document on its way into a gzip buffer.
-struct Stream {
-    gzip: GzEncoder<Vec<u8>>,
-    n_members: usize,
-}
-
-impl Stream {
-    fn text(&mut self, text: &str) {
-        self.gzip
-            .write_all(text.as_bytes())
-            .expect("writing to memory does not fail");
-    }
-
-    fn value(&mut self, value: &Value) {
-        self.text(&value.to_string());
-    }
-
-    /// A member of the object of definitions.
-    fn member(&mut self, name: &str, value: &Value) {
-        if self.n_members > 0 {
-            self.text(",");
-        }
-        self.n_members += 1;
-        self.value(&Value::from(name));
-        self.text(":");
-        self.value(value);
-    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ mod wire;
 use serde_json::Value;
 use thiserror::Error;
 
+pub use self::wire::Writer;
+
 use crate::builtin;
 use crate::schema::TypeId;
 

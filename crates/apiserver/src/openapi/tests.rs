@@ -218,3 +218,49 @@ fn custom_resources_are_described_as_their_definition_says() {
         );
     }
 }
+
+/// The fields of a message by number, for messages of length-prefixed fields only.
+fn fields(mut message: &[u8]) -> Vec<(u8, &[u8])> {
+    let mut out = Vec::new();
+    while let [key, rest @ ..] = message {
+        let (mut length, mut shift, mut used) = (0_usize, 0, 0);
+        for byte in rest {
+            length |= usize::from(byte & 0x7f) << shift;
+            shift += 7;
+            used += 1;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        assert_eq!(key & 7, 2, "a length-prefixed field");
+        out.push((key >> 3, &rest[used..used + length]));
+        message = &rest[used + length..];
+    }
+    out
+}
+
+#[test]
+fn client_go_gets_version_two_in_protobuf() {
+    let registry = Registry::new(built_in());
+    for accept in [
+        "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+        "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+    ] {
+        let asked = Ask {
+            path: "/openapi/v2",
+            accept: Some(accept),
+            ..Ask::default()
+        };
+        let answer = ask(&registry, &asked).unwrap();
+        assert_eq!(header(&answer, "content-type"), Some(PROTOBUF));
+        let document = fields(&answer.body);
+        assert_eq!(document[0], (1, &b"2.0"[..]));
+        let definitions = document.iter().filter(|(number, _)| *number == 9);
+        let names: BTreeSet<&[u8]> = definitions
+            .map(|(_, entry)| fields(fields(entry)[0].1)[0].1)
+            .collect();
+        assert!(names.contains(&b"io.k8s.api.core.v1.Pod"[..]));
+        let paths = document.iter().filter(|(number, _)| *number == 8);
+        assert!(paths.count() > 150);
+    }
+}

@@ -129,25 +129,40 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Appends to a message.
-#[derive(Default)]
-pub(super) struct Writer {
+/// Appends fields to a message.
+#[derive(Clone, Debug, Default)]
+pub struct Writer {
     pub(super) out: Vec<u8>,
 }
 
+// === impl Writer ===
+
 impl Writer {
-    pub(super) fn varint_field(&mut self, number: u32, value: i64) {
+    /// The message so far.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.out
+    }
+
+    /// Whether nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.out.is_empty()
+    }
+
+    /// An integer or truth value.
+    pub fn varint_field(&mut self, number: u32, value: i64) {
         self.varint(u64::from(number) << 3);
         self.varint(value.cast_unsigned());
     }
 
-    pub(super) fn double_field(&mut self, number: u32, value: f64) {
-        self.varint(u64::from(number) << 3 | 1);
+    /// A double.
+    pub fn double_field(&mut self, number: u32, value: f64) {
+        self.varint((u64::from(number) << 3) | 1);
         self.out.extend_from_slice(&value.to_le_bytes());
     }
 
-    pub(super) fn bytes_field(&mut self, number: u32, value: &[u8]) {
-        self.varint(u64::from(number) << 3 | 2);
+    /// Text, bytes or a message.
+    pub fn bytes_field(&mut self, number: u32, value: &[u8]) {
+        self.varint((u64::from(number) << 3) | 2);
         self.varint(value.len() as u64);
         self.out.extend_from_slice(value);
     }
