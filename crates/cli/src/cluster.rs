@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result};
-use flotilla_apiserver::{ApiServer, Config, Handle, kubeconfig};
+use flotilla_apiserver::{ApiServer, Config, Error, Handle, kubeconfig};
 
 use crate::plan::ClusterPlan;
 
@@ -22,8 +22,9 @@ impl Cluster {
             listen: Some(plan.api),
             ..Config::default()
         };
-        let api = ApiServer::start(config).await;
-        let api = api.with_context(|| format!("cannot start cluster {:?}", plan.name))?;
+        let api = ApiServer::start(config)
+            .await
+            .map_err(|error| explain(plan, error))?;
         let address = api.address().context("the API server listens")?;
         Ok(Self {
             name: plan.name.clone(),
@@ -46,4 +47,20 @@ impl Cluster {
     pub(crate) async fn stop(self) {
         self.api.stop().await;
     }
+}
+
+/// The error with the cluster it concerns and the flag that is the way out.
+fn explain(plan: &ClusterPlan, error: Error) -> anyhow::Error {
+    let name = &plan.name;
+    let text = match (&error, &plan.data_dir) {
+        (Error::Serve(_), _) => {
+            format!("cannot start cluster {name:?}; --port chooses another port")
+        }
+        (Error::Store(_) | Error::Pki(_), Some(folder)) => format!(
+            "cannot keep cluster {name:?} in {}; --data-dir chooses another folder",
+            folder.display()
+        ),
+        _ => format!("cannot start cluster {name:?}"),
+    };
+    anyhow::Error::new(error).context(text)
 }

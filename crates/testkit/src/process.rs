@@ -155,14 +155,27 @@ impl Folder {
 /// Runs the binary to its end with `arguments`.
 ///
 /// # Panics
-/// When it cannot be started.
+/// When it cannot be started or does not end within a minute.
 pub fn run(binary: impl AsRef<Path>, arguments: &[&str]) -> Output {
     let binary = binary.as_ref();
-    let output = Command::new(binary)
+    let mut command = Command::new(binary);
+    command
         .args(arguments)
         .stdin(Stdio::null())
-        .output();
-    output.unwrap_or_else(|error| panic!("start {binary:?}: {error}"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command
+        .spawn()
+        .unwrap_or_else(|error| panic!("start {binary:?}: {error}"));
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let what = format!("{binary:?} {arguments:?} ends");
+        crate::wait_until(&what, START_LIMIT, || child.try_wait().expect("wait"))
+    }));
+    if let Err(panic) = ended {
+        let _ = child.kill();
+        std::panic::resume_unwind(panic);
+    }
+    child.wait_with_output().expect("read its output")
 }
 
 /// A UDP port that was free on all loopback addresses a moment ago.
