@@ -15,11 +15,38 @@ use super::{Complaint, crates, files, read, shown};
 const SHELLS: &[(&str, &[&str])] = &[
     (
         "apiserver",
-        &["store", "store/commit", "store/disk", "store/subscribe"],
+        &[
+            "bootstrap",
+            "crd/cleanup",
+            "crd/resource",
+            "decode/strict",
+            "engine",
+            "handlers/*",
+            "kubeconfig",
+            "paths",
+            "serve",
+            "server",
+            "service",
+            "store",
+            "store/commit",
+            "store/disk",
+            "store/subscribe",
+            "write",
+        ],
     ),
     ("bench", &["*"]),
     ("cli", &["*"]),
-    ("dns", &["client"]),
+    (
+        "dns",
+        &[
+            "bench",
+            "client",
+            "resolver",
+            "resolver/front",
+            "server",
+            "server/*",
+        ],
+    ),
     ("logs", &["*"]),
     ("operator", &["*"]),
     ("telemetry", &["*"]),
@@ -97,17 +124,19 @@ fn is_test(module: &str) -> bool {
     module.rsplit('/').next() == Some("tests") || module.contains("/tests/")
 }
 
+/// The first place of each banned word.
 fn impurities(place: &str, source: &str) -> Vec<Complaint> {
     let mut complaints = Vec::new();
-    for (index, line) in source.lines().enumerate() {
-        let code = line.split("//").next().unwrap_or_default();
-        for (word, reason) in BANNED {
-            if names(code, word) {
-                complaints.push(Complaint::new(
-                    format!("{place}:{}", index + 1),
-                    format!("a pure module names `{word}` ({reason}); move it into a shell module"),
-                ));
-            }
+    for (word, reason) in BANNED {
+        let found = source.lines().position(|line| {
+            let code = line.split("//").next().unwrap_or_default();
+            names(code, word)
+        });
+        if let Some(index) = found {
+            complaints.push(Complaint::new(
+                format!("{place}:{}", index + 1),
+                format!("a pure module names `{word}` ({reason}); move it into a shell module"),
+            ));
         }
     }
     complaints
