@@ -30,6 +30,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Start a Kubernetes-compatible control plane, or a fleet of them, on this machine.
     Up(UpArgs),
+    /// Read log lines and show the level each declares itself, whatever stream it came on.
+    Logs(flotilla_logs::cli::Args),
     /// Print a script that completes commands in your shell.
     #[command(
         after_help = "Example:\n  flotilla completion bash > ~/.local/share/bash-completion/completions/flotilla"

@@ -18,7 +18,7 @@ use args::{Cli, Command};
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match run(&cli) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             // The whole chain in one line; causes do not repeat themselves.
             eprintln!("flotilla: {error:#}");
@@ -27,15 +27,17 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: &Cli) -> Result<()> {
+fn run(cli: &Cli) -> Result<ExitCode> {
     match &cli.command {
-        Command::Up(args) => up::run(args, cli.log.as_deref()),
+        Command::Up(args) => up::run(args, cli.log.as_deref())?,
+        Command::Logs(args) => return flotilla_logs::cli::run(args),
         Command::Completion { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "flotilla", &mut script);
-            say(&String::from_utf8_lossy(&script))
+            say(&String::from_utf8_lossy(&script))?;
         }
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints an answer. A reader that has gone away is no error: `flotilla … | head` is normal.
