@@ -72,6 +72,9 @@ pub fn condition_is_true(definition: &Value, ty: &str) -> bool {
 }
 
 /// The rows of a stored definition: one for each served version; none before it is established.
+///
+/// With conversion by webhook only the storage version is served (docs/differences.md, "Conversion
+/// webhooks").
 pub fn rows(object: &Arc<Object>) -> Vec<Arc<Resource>> {
     let Ok(definition) = serde_json::from_slice::<Value>(&object.body) else {
         return Vec::new();
@@ -99,8 +102,11 @@ pub fn rows(object: &Arc<Object>) -> Vec<Arc<Resource>> {
         };
         of(text(version, "name")) == of(storage)
     };
+    // Without calling the webhook, another version would lose what only the webhook can translate.
+    let is_webhook = definition["spec"]["conversion"]["strategy"] == "Webhook";
     let served = versions.iter().filter(|v| v["served"] == true);
     served
+        .filter(|v| !is_webhook || v["name"] == storage)
         .map(|version| {
             let conversion = match text(version, "name") {
                 name if name == storage => Conversion::None,
