@@ -7,6 +7,7 @@ pub mod fieldpath;
 pub mod fields;
 pub mod group;
 pub mod intstr;
+pub mod jsonpath;
 pub mod labels;
 pub mod names;
 pub mod patch;
