@@ -1,5 +1,7 @@
 //! All controllers at work on an API server in this process.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are not seen as tests")]
+
 use std::{fmt::Debug, time::Duration};
 
 use flotilla_apiserver::{ApiServer, Config as ServerConfig, Handle};
