@@ -33,7 +33,6 @@ pub mod service;
 pub mod store;
 pub mod strategy;
 pub mod table;
-mod versions;
 mod write;
 
 pub use self::server::{ApiServer, Config, Error, Handle};

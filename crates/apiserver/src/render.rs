@@ -18,7 +18,6 @@ use crate::{
     request::query_pairs,
     store::Object,
     table::{Columns, Include},
-    versions,
 };
 
 /// The body of `object` in the version of `resource`.
@@ -39,10 +38,14 @@ pub(crate) fn body(resource: &Resource, object: &Object) -> Bytes {
 /// `object` parsed, in the version of `resource`.
 pub(crate) fn value(resource: &Resource, object: &Object) -> Value {
     // What is stored was serialised by us; a damaged byte would have failed the store's checks.
-    versions::from_stored(
-        resource,
-        serde_json::from_slice(&object.body).unwrap_or_default(),
-    )
+    let mut value: Value = serde_json::from_slice(&object.body).unwrap_or_default();
+    if resource.conversion != Conversion::None {
+        value["apiVersion"] = resource.api_version().into();
+        if resource.conversion == Conversion::Rewrite {
+            resource.strategy.read_stored(&mut value);
+        }
+    }
+    value
 }
 
 /// A stored object as an item of a list: built-in kinds leave out `kind` and `apiVersion` there.

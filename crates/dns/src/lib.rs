@@ -40,3 +40,5 @@ pub mod client;
 pub mod resolver;
 
 pub mod bench;
+
+pub mod update;

@@ -34,6 +34,7 @@ use crate::geo::{CurrentGeo, Geo};
 use crate::limit::RateLimit;
 use crate::message::TCP_OCTETS_MAX;
 use crate::order::Entropy;
+use crate::update::{self, Updates};
 
 pub use metrics::Metrics;
 pub(crate) use metrics::{Counters, Served};
@@ -69,6 +70,8 @@ pub struct Config {
     pub geo: CurrentGeo,
     /// Listeners for DNS over TLS (RFC 7858), usually on port 853. Default none.
     pub tls: Vec<Tls>,
+    /// Who may update which zone. Default nobody: updates are answered with NOTIMP.
+    pub updates: Option<Arc<Updates>>,
 }
 
 /// A listener for DNS over TLS.
@@ -95,6 +98,7 @@ impl Config {
             rate_limit: None,
             geo: CurrentGeo::default(),
             tls: Vec::new(),
+            updates: None,
         }
     }
 }
@@ -174,6 +178,7 @@ impl Server {
             cookies: Cookies::new(cfg.cookie_secret.unwrap_or_else(rand::random)),
             rate_limit: cfg.rate_limit,
             geo: cfg.geo.clone(),
+            updates: cfg.updates.clone(),
         });
         for address in &cfg.listen {
             let bound = Bound::bind(*address, cfg.workers.max(1))?;
@@ -341,9 +346,16 @@ struct Answerer {
     cookies: Cookies,
     rate_limit: Option<RateLimit>,
     geo: CurrentGeo,
+    updates: Option<Arc<Updates>>,
 }
 
 impl Answerer {
+    /// The reply to an update, if this is one and updates are accepted.
+    fn update(&self, message: &[u8], now: Duration) -> Option<Vec<u8>> {
+        let updates = self.updates.as_ref()?;
+        update::is_update(message).then(|| updates.respond(message, now.as_secs()))
+    }
+
     fn context<'a>(
         &'a self,
         catalog: &'a Catalog,
@@ -390,6 +402,9 @@ impl Respond for Streams {
 impl Streams {
     /// Apart from the async function, so that the buffer lives on the stack and not in a future.
     fn respond_now(&self, query: &[u8], client: IpAddr) -> Option<Vec<u8>> {
+        if let Some(reply) = self.answerer.update(query, unix_time()) {
+            return Some(reply);
+        }
         let mut out = [0; TCP_OCTETS_MAX];
         let mut entropy = Entropy::new(rand::random());
         let catalog = self.answerer.zones.current().load();

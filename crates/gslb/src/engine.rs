@@ -13,7 +13,7 @@ mod effect;
 mod gslbs;
 mod zones;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use flotilla_dns::catalog;
 use jiff::Timestamp;
@@ -166,9 +166,9 @@ impl Engine {
         // Every Gslb is resolved before any is decided, so that a host that moves has one owner at a time.
         let mut resolved = BTreeMap::new();
         while let Some(id) = self.dirty.pop_first() {
-            if !resolved.contains_key(&id) {
-                let outcome = self.resolve(&id, now);
-                resolved.insert(id, outcome);
+            if let Entry::Vacant(place) = resolved.entry(id) {
+                let outcome = self.resolve(&place.key().clone(), now);
+                place.insert(outcome);
             }
         }
         for (id, outcome) in resolved {

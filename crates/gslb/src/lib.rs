@@ -5,7 +5,9 @@
 //! other than DNS.
 
 pub mod config;
+pub mod controller;
 pub mod decide;
+pub mod delegate;
 pub mod endpoints;
 pub mod engine;
 pub mod expose;
@@ -13,6 +15,7 @@ pub mod health;
 pub mod ingress;
 pub mod key;
 pub mod kinds;
+pub mod metrics;
 pub mod names;
 pub mod problem;
 pub mod publish;
@@ -24,3 +27,6 @@ pub mod view;
 pub mod world;
 pub mod zone_plan;
 pub mod zones;
+
+pub use config::Config;
+pub use controller::{Environment, Gslb, Handle};

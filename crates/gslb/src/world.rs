@@ -16,6 +16,7 @@ use crate::{
     zones::Zone,
 };
 
+pub(crate) use self::project::FINALIZER;
 pub use self::project::GslbView;
 
 /// A Gslb of either group.

@@ -14,7 +14,6 @@ use bytes::{BufMut, Bytes, BytesMut};
 use flotilla_machinery::status::Status;
 use futures::stream;
 use http::{Response, StatusCode};
-use prometheus_client::metrics::{counter::Counter, gauge::Gauge};
 use serde_json::{Value, json};
 use tokio::{
     sync::OwnedSemaphorePermit,
@@ -60,17 +59,15 @@ struct Watch {
     /// Whether the table columns were sent.
     columns_sent: bool,
     done: bool,
-    /// Counts what was sent.
-    sent: Counter,
     /// Keeps the watch counted until it is dropped.
     _permit: OwnedSemaphorePermit,
-    _alive: Alive,
+    _gauge: Gauge,
 }
 
 /// Counts a watch as long as it lives.
-struct Alive(Gauge);
+struct Gauge(prometheus_client::metrics::gauge::Gauge);
 
-impl Drop for Alive {
+impl Drop for Gauge {
     fn drop(&mut self) {
         self.0.dec();
     }
@@ -104,7 +101,7 @@ pub(crate) fn watch(call: Call, permit: OwnedSemaphorePermit) -> Result<Response
     };
     let now = Instant::now();
     let seconds = lifetime(&call, &options);
-    let alive = Alive::new(&call);
+    let gauge = Gauge::new(&call);
     let mut watch = Watch {
         filter,
         subscription,
@@ -117,13 +114,8 @@ pub(crate) fn watch(call: Call, permit: OwnedSemaphorePermit) -> Result<Response
         end: now + Duration::from_secs(seconds),
         columns_sent: false,
         done: false,
-        sent: call
-            .engine
-            .metrics
-            .watch_events
-            .get_or_create_owned(&labels(&call)),
         _permit: permit,
-        _alive: alive,
+        _gauge: gauge,
         call,
     };
     watch.schedule();
@@ -150,7 +142,7 @@ fn bookmark_millis(entropy: u64) -> u64 {
     BOOKMARK_SECONDS * 750 + entropy % (BOOKMARK_SECONDS * 250)
 }
 
-impl Alive {
+impl Gauge {
     fn new(call: &Call) -> Self {
         let labels = labels(call);
         let gauge = call
@@ -304,7 +296,12 @@ impl Watch {
             (EventKind::Deleted, false, true) => EventKind::Deleted,
             _ => return None,
         };
-        self.sent.inc();
+        self.call
+            .engine
+            .metrics
+            .watch_events
+            .get_or_create(&labels(&self.call))
+            .inc();
         let word = match seen {
             EventKind::Added => "ADDED",
             EventKind::Modified => "MODIFIED",

@@ -87,6 +87,10 @@ fn work(socket: &UdpSocket, stopping: &AtomicBool, answerer: &Answerer, counters
         let geo = answerer.geo.load();
         let context = answerer.context(&catalog, &geo, now);
         batch.answer_all(|query, client, out| {
+            if let Some(reply) = answerer.update(query, now) {
+                out[..reply.len()].copy_from_slice(&reply);
+                return reply.len();
+            }
             let request = Request {
                 query,
                 client,

@@ -37,7 +37,11 @@ fn defaults_are_k8gbs() {
 /// Source: k8gb v0.21 `resolver_test.go` (about sixty cases), re-expressed: settings, then the variables at fault.
 #[test]
 fn every_mistake_is_reported_with_its_variable() {
-    let table: [(&[(&str, &str)], &[&str]); 42] = [
+    type Row = (
+        &'static [(&'static str, &'static str)],
+        &'static [&'static str],
+    );
+    let table: [Row; 42] = [
         (&[("CLUSTER_GEO_TAG", "")], &["CLUSTER_GEO_TAG"]),
         (&[("CLUSTER_GEO_TAG", "eu.1")], &["CLUSTER_GEO_TAG"]),
         (&[("CLUSTER_GEO_TAG", "e u")], &["CLUSTER_GEO_TAG"]),

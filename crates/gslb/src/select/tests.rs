@@ -72,7 +72,8 @@ fn tags(selection: &Selection) -> String {
 #[test]
 fn the_failover_truth_table_holds() {
     let nobody: [&[&str]; 3] = [&[], &[], &[]];
-    let table: [(&str, [&[&str]; 3], [&str; 3]); 8] = [
+    type Row<'a> = (&'a str, [&'a [&'a str]; 3], [&'a str; 3]);
+    let table: [Row<'_>; 8] = [
         ("HHH", nobody, ["eu", "eu", "eu"]),
         ("UHH", nobody, ["us+za", "us+za", "us+za"]),
         ("UHU", nobody, ["us", "us", "us"]),

@@ -156,7 +156,8 @@ fn the_failover_truth_table_holds_in_a_fleet() {
     let [eu, us, za] = ADDRESSES;
     let both = format!("{us} {za}");
     let none = String::new();
-    let table: [(&str, &[(&str, &str)], [&str; 3]); 8] = [
+    type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], [&'a str; 3]);
+    let table: [Row<'_>; 8] = [
         ("HHH", &[], [eu, eu, eu]),
         ("UHH", &[], [&both, &both, &both]),
         ("UHU", &[], [us, us, us]),

@@ -1,0 +1,206 @@
+//! The controller's hands: watches, questions and writes around an [`Engine`].
+//!
+//! One task owns the engine. Watches, peers and look-ups send it inputs through one bounded channel; it drains what is
+//! there, settles once, and carries the effects out. Records go to the DNS engine before anything else, so a change of
+//! readiness is answered for as soon as its event is here. Nothing the task does waits for the network: writes go
+//! through a work queue, questions and look-ups run in tasks of their own.
+
+mod events;
+mod lookups;
+mod peers;
+mod watch;
+mod write;
+
+use std::sync::Arc;
+
+use flotilla_dns::catalog::Publish;
+use flotilla_operator::Tasks;
+use jiff::Timestamp;
+use kube::Client;
+use prometheus_client::registry::Registry;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    config::Config,
+    delegate::Records,
+    engine::{Effect, Engine, Input},
+    kinds::Kind,
+    metrics::Metrics,
+};
+
+/// Inputs that wait for the engine; whoever sends more waits.
+const INPUTS_MAX: usize = 4096;
+/// Inputs taken in before the engine settles, so that a burst costs one decision per Gslb and not one per event.
+const BATCH_MAX: usize = 1024;
+
+/// The GSLB of one cluster.
+pub struct Gslb;
+
+/// A running GSLB. Dropping it stops it; [`Handle::stop`] waits for the writes under way.
+pub struct Handle {
+    tasks: Tasks,
+}
+
+/// What the GSLB works with.
+pub struct Environment {
+    /// The cluster's API server.
+    pub client: Client,
+    /// The cluster's DNS server.
+    pub dns: Arc<dyn Publish>,
+    /// Counters and gauges; see [`Gslb::metrics`].
+    pub metrics: Metrics,
+    /// Stops the GSLB when cancelled.
+    pub stop: CancellationToken,
+}
+
+impl Gslb {
+    /// Registers k8gb's metrics. With several clusters in a process give each a sub-registry with a label of its own.
+    pub fn metrics(registry: &mut Registry, config: &Config) -> Metrics {
+        Metrics::register(registry, &config.namespace)
+    }
+
+    /// Starts the GSLB of a cluster. The definitions of [`flotilla_api::crds`] should be installed; kinds that are absent
+    /// are looked for again until they appear.
+    ///
+    /// Must be called inside a tokio runtime.
+    pub fn start(environment: Environment, config: Config) -> Handle {
+        let Environment {
+            client,
+            dns,
+            metrics,
+            stop,
+        } = environment;
+        let mut tasks = Tasks::new(&stop);
+        let (inputs, received) = mpsc::channel(INPUTS_MAX);
+        for kind in Kind::ALL {
+            tasks.spawn("watch", watch::run(client.clone(), kind, inputs.clone()));
+        }
+        let writer = write::Writer::new();
+        tasks.spawn("write", writer.clone().run(client.clone()));
+        let recorder = events::start(&mut tasks, client);
+        let (peers, polling) = peers::start(&config, inputs.clone());
+        tasks.spawn("peers", polling);
+        let (lookups, looking) = lookups::start(&config, inputs);
+        tasks.spawn("lookups", looking);
+        let hands = Hands {
+            dns,
+            writer,
+            recorder,
+            peers,
+            lookups,
+            metrics,
+        };
+        tasks.spawn("engine", drive(Engine::new(config), received, hands));
+        Handle { tasks }
+    }
+}
+
+impl Handle {
+    /// Stops every task and waits for all of them.
+    pub async fn stop(self) {
+        self.tasks.stop().await;
+    }
+}
+
+/// Everything effects are carried out with.
+struct Hands {
+    dns: Arc<dyn Publish>,
+    writer: write::Writer,
+    recorder: events::Recorder,
+    peers: peers::Peers,
+    lookups: lookups::Lookups,
+    metrics: Metrics,
+}
+
+async fn drive(mut engine: Engine, mut inputs: mpsc::Receiver<Input>, mut hands: Hands) {
+    loop {
+        let wait = engine.next_due().map(|due| until(due, now()));
+        tokio::select! {
+            input = inputs.recv() => match input {
+                Some(input) => engine.take(input),
+                None => return,
+            },
+            () = sleep(wait) => {}
+        }
+        for _ in 0..BATCH_MAX {
+            match inputs.try_recv() {
+                Ok(input) => engine.take(input),
+                Err(_) => break,
+            }
+        }
+        for effect in engine.settle(now()) {
+            hands.carry_out(engine.config(), effect);
+        }
+    }
+}
+
+impl Hands {
+    fn carry_out(&mut self, config: &Config, effect: Effect) {
+        match effect {
+            Effect::Publish(changes) => {
+                let n_changes = changes.len();
+                for error in self.dns.publish(changes) {
+                    tracing::warn!(%error, "A DNS record was refused");
+                }
+                tracing::debug!(n_changes, "Answers changed");
+            }
+            Effect::Write(target, action) => self.writer.set(target, action),
+            Effect::Warn {
+                regarding,
+                reason,
+                message,
+            } => {
+                self.recorder.warn(regarding, reason, message);
+            }
+            Effect::Watch { host, zone } => self.peers.watch(host, zone),
+            Effect::Unwatch { host } => self.peers.unwatch(&host),
+            Effect::Peers { zone, peers } => self.peers.set(&zone, peers),
+            Effect::Resolve { name, name_server } => self.lookups.add(name, name_server),
+            Effect::Forget { name } => self.lookups.remove(&name),
+            Effect::Update {
+                zone,
+                parent,
+                own_name,
+                addresses,
+            } => {
+                if let Some(settings) = config.update.clone() {
+                    let ttl_seconds = config.ns_ttl_seconds;
+                    let source = config.own_dns.first().copied();
+                    let records = Records {
+                        zone,
+                        parent,
+                        own_name,
+                        addresses,
+                        ttl_seconds,
+                    };
+                    self.lookups.update(settings, source, records);
+                }
+            }
+            Effect::Decided { id, decision } => {
+                self.metrics
+                    .decided(&id, decision.as_deref(), &config.geo_tag);
+            }
+        }
+    }
+}
+
+/// The wall clock.
+fn now() -> Timestamp {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place the shell reads the wall clock"
+    )]
+    Timestamp::now()
+}
+
+fn until(due: Timestamp, now: Timestamp) -> std::time::Duration {
+    std::time::Duration::try_from(due.duration_since(now)).unwrap_or_default()
+}
+
+async fn sleep(wait: Option<std::time::Duration>) {
+    match wait {
+        Some(wait) => tokio::time::sleep(wait).await,
+        None => std::future::pending().await,
+    }
+}

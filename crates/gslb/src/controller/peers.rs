@@ -1,0 +1,442 @@
+//! Asking the other clusters which addresses they vouch for.
+//!
+//! One task per peer and zone, so that a dead peer delays nobody else. Each host is asked about once per poll interval,
+//! a little early and jittered so that questions spread out; new hosts and hosts of a peer that came back are asked
+//! about at once. A peer that leaves three questions in a row unanswered counts as silent for all its hosts and is
+//! probed with one question at a time until it answers, so its cost does not grow with the number of hosts. (k8gb asks
+//! one question after the other with 2 s of patience: 500 hosts and one dead peer stall it for 17 minutes.)
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    net::{IpAddr, SocketAddr},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use flotilla_dns::{
+    client::{self, Outcome},
+    message::Question,
+    name::Name,
+    record::{Data, Type},
+};
+use futures::{StreamExt, future::join, stream::FuturesUnordered};
+use rand::RngExt;
+use tokio::{
+    sync::{Notify, mpsc},
+    task::JoinSet,
+    time::Instant,
+};
+
+use super::now;
+use crate::{
+    config::Config,
+    engine::Input,
+    names,
+    view::{Answer, Family, Observation},
+};
+
+/// Hosts asked about at once per peer.
+const IN_FLIGHT_MAX: usize = 64;
+/// Unanswered questions in a row after which a peer counts as silent for all its hosts.
+const SILENT_AFTER: u32 = 3;
+/// Longest wait between probes of a silent peer.
+const PROBE_MAX: Duration = Duration::from_secs(5);
+/// Share of the interval by which questions are spread, so that many hosts do not march in step.
+const JITTER: f64 = 0.1;
+
+/// What is to be asked, of whom.
+#[derive(Default)]
+struct Interest {
+    hosts: HashMap<String, String>,
+    by_zone: BTreeMap<String, BTreeSet<String>>,
+    peers: BTreeMap<(String, String), Vec<IpAddr>>,
+}
+
+struct Shared {
+    interest: Mutex<Interest>,
+    changed: Notify,
+}
+
+/// Front of the pollers.
+pub(super) struct Peers(Arc<Shared>);
+
+/// The front, and the future that polls.
+pub(super) fn start(
+    config: &Config,
+    inputs: mpsc::Sender<Input>,
+) -> (Peers, impl Future<Output = ()> + Send + 'static) {
+    let shared = Arc::new(Shared {
+        interest: Mutex::default(),
+        changed: Notify::new(),
+    });
+    let settings = Settings {
+        interval: config.poll_interval,
+        ports: config.peer_ports(),
+        client: client::Config {
+            source: config.own_dns.first().copied(),
+            ..client::Config::default()
+        },
+    };
+    (
+        Peers(shared.clone()),
+        supervise(shared, Arc::new(settings), inputs),
+    )
+}
+
+struct Settings {
+    /// Zero means once.
+    interval: Duration,
+    ports: Vec<u16>,
+    client: client::Config,
+}
+
+impl Shared {
+    fn change(&self, change: impl FnOnce(&mut Interest)) {
+        change(&mut self.lock());
+        self.changed.notify_waiters();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Interest> {
+        // Every change leaves the maps whole, whoever panicked after it.
+        self.interest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Peers {
+    pub(super) fn watch(&self, host: String, zone: String) {
+        self.0.change(|interest| {
+            if let Some(old) = interest.hosts.insert(host.clone(), zone.clone())
+                && let Some(hosts) = interest.by_zone.get_mut(&old)
+            {
+                hosts.remove(&host);
+            }
+            interest.by_zone.entry(zone).or_default().insert(host);
+        });
+    }
+
+    pub(super) fn unwatch(&self, host: &str) {
+        self.0.change(|interest| {
+            if let Some(zone) = interest.hosts.remove(host)
+                && let Some(hosts) = interest.by_zone.get_mut(&zone)
+            {
+                hosts.remove(host);
+            }
+        });
+    }
+
+    pub(super) fn set(&self, zone: &str, peers: BTreeMap<String, Vec<IpAddr>>) {
+        self.0.change(|interest| {
+            interest.peers.retain(|(known, _), _| known != zone);
+            for (tag, addresses) in peers {
+                interest.peers.insert((zone.to_owned(), tag), addresses);
+            }
+        });
+    }
+}
+
+/// Runs one poller per peer and zone, again when its addresses change.
+async fn supervise(shared: Arc<Shared>, settings: Arc<Settings>, inputs: mpsc::Sender<Input>) {
+    let mut running: BTreeMap<(String, String), (Vec<IpAddr>, tokio::task::AbortHandle)> =
+        BTreeMap::new();
+    let mut pollers = JoinSet::new();
+    loop {
+        let changed = shared.changed.notified();
+        tokio::pin!(changed);
+        changed.as_mut().enable();
+        let wanted = shared.lock().peers.clone();
+        running.retain(|peer, (addresses, task)| {
+            let stays = wanted.get(peer) == Some(addresses);
+            if !stays {
+                task.abort();
+            }
+            stays
+        });
+        for ((zone, tag), addresses) in wanted {
+            let peer = (zone.clone(), tag.clone());
+            if running.contains_key(&peer) {
+                continue;
+            }
+            let poller = Poller {
+                zone,
+                tag,
+                servers: servers(&addresses, &settings.ports),
+                shared: shared.clone(),
+                settings: settings.clone(),
+                inputs: inputs.clone(),
+            };
+            running.insert(peer, (addresses, pollers.spawn(poller.run())));
+        }
+        tokio::select! {
+            () = changed => {}
+            Some(_) = pollers.join_next() => {}
+        }
+    }
+}
+
+/// Every address on the first port, then every address on the next one.
+fn servers(addresses: &[IpAddr], ports: &[u16]) -> Vec<SocketAddr> {
+    ports
+        .iter()
+        .flat_map(|port| addresses.iter().map(|ip| SocketAddr::new(*ip, *port)))
+        .collect()
+}
+
+struct Poller {
+    zone: String,
+    tag: String,
+    servers: Vec<SocketAddr>,
+    shared: Arc<Shared>,
+    settings: Arc<Settings>,
+    inputs: mpsc::Sender<Input>,
+}
+
+/// When each host is due.
+#[derive(Default)]
+struct Schedule {
+    due: BTreeSet<(Instant, String)>,
+    places: HashMap<String, Option<Instant>>,
+}
+
+impl Schedule {
+    /// Follows the set of hosts; new ones are due now.
+    fn follow(&mut self, hosts: &BTreeSet<String>, now: Instant) {
+        self.places.retain(|host, place| {
+            let stays = hosts.contains(host);
+            if let (false, Some(at)) = (stays, *place) {
+                self.due.remove(&(at, host.clone()));
+            }
+            stays
+        });
+        for host in hosts {
+            if !self.places.contains_key(host) {
+                self.put(host.clone(), now);
+            }
+        }
+    }
+
+    fn put(&mut self, host: String, at: Instant) {
+        self.due.insert((at, host.clone()));
+        self.places.insert(host, Some(at));
+    }
+
+    fn take(&mut self, now: Instant) -> Option<String> {
+        if self.due.first().is_none_or(|(at, _)| *at > now) {
+            return None;
+        }
+        let (_, host) = self.due.pop_first()?;
+        self.places.insert(host.clone(), None);
+        Some(host)
+    }
+
+    /// Makes every host that waits due now.
+    fn all_now(&mut self, now: Instant) {
+        let hosts: Vec<String> = std::mem::take(&mut self.due)
+            .into_iter()
+            .map(|(_, h)| h)
+            .collect();
+        for host in hosts {
+            self.put(host, now);
+        }
+    }
+}
+
+impl Poller {
+    async fn run(self) {
+        let mut schedule = Schedule::default();
+        let mut asking = FuturesUnordered::new();
+        let mut n_silent = 0u32;
+        let mut probe_at = Instant::now();
+        loop {
+            let changed = self.shared.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            let hosts = self
+                .shared
+                .lock()
+                .by_zone
+                .get(&self.zone)
+                .cloned()
+                .unwrap_or_default();
+            schedule.follow(&hosts, Instant::now());
+            let wake = loop {
+                let now = Instant::now();
+                let silent = n_silent >= SILENT_AFTER;
+                let room = if silent { 1 } else { IN_FLIGHT_MAX };
+                if asking.len() >= room || schedule.due.is_empty() {
+                    break None;
+                }
+                if silent && now < probe_at {
+                    break Some(probe_at);
+                }
+                if silent {
+                    schedule.all_now(now);
+                }
+                match schedule.take(now) {
+                    Some(host) => asking.push(self.ask(host, now)),
+                    None => break schedule.due.first().map(|(at, _)| *at),
+                }
+            };
+            tokio::select! {
+                Some((host, answers, asked_at)) = asking.next() => {
+                    let silent = answers.iter().all(|(_, o)| o.answer == Answer::Silence);
+                    let was = n_silent;
+                    n_silent = if silent { n_silent.saturating_add(1) } else { 0 };
+                    if self.send(&host, answers).await.is_err() {
+                        return;
+                    }
+                    if let Some(next) = self.next(asked_at) && hosts.contains(&host) {
+                        schedule.put(host, next);
+                    }
+                    if n_silent >= SILENT_AFTER {
+                        probe_at = Instant::now() + self.settings.interval.min(PROBE_MAX);
+                        if was < SILENT_AFTER {
+                            tracing::warn!(zone = %self.zone, peer = %self.tag, "A peer does not answer");
+                            if self.silence(&hosts).await.is_err() {
+                                return;
+                            }
+                        }
+                    } else if was >= SILENT_AFTER {
+                        tracing::info!(zone = %self.zone, peer = %self.tag, "A peer answers again");
+                        schedule.all_now(Instant::now());
+                    }
+                }
+                () = changed => {}
+                () = sleep_until(wake) => {}
+            }
+        }
+    }
+
+    /// When to ask again; never with an interval of zero.
+    fn next(&self, asked_at: Instant) -> Option<Instant> {
+        let interval = self.settings.interval;
+        let early = JITTER * rand::rng().random::<f64>();
+        (!interval.is_zero()).then(|| asked_at + interval.mul_f64(1.0 - early))
+    }
+
+    async fn ask(
+        &self,
+        host: String,
+        asked_at: Instant,
+    ) -> (String, [(Family, Observation); 2], Instant) {
+        let (v4, v6) = join(
+            self.family(&host, Family::V4),
+            self.family(&host, Family::V6),
+        )
+        .await;
+        (host, [(Family::V4, v4), (Family::V6, v6)], asked_at)
+    }
+
+    /// Asks under each name of the local targets until one has addresses.
+    async fn family(&self, host: &str, family: Family) -> Observation {
+        let mut last = Observation {
+            answer: Answer::Silence,
+            at: now(),
+            server: None,
+        };
+        for name in names::local_targets(host).asked() {
+            let Ok(name) = Name::parse(name) else {
+                continue;
+            };
+            let question = Question {
+                name,
+                rtype: rtype(family),
+            };
+            let report = client::ask(&question, &self.servers, &self.settings.client).await;
+            let server = report
+                .attempts
+                .iter()
+                .find(|attempt| attempt.outcome.is_conclusive())
+                .map(|attempt| attempt.server);
+            last = Observation {
+                answer: answer(&report.outcome, family),
+                at: now(),
+                server,
+            };
+            match &last.answer {
+                Answer::Targets { addresses, .. } if addresses.is_empty() => {}
+                _ => break,
+            }
+        }
+        last
+    }
+
+    async fn send(&self, host: &str, answers: [(Family, Observation); 2]) -> Result<(), ()> {
+        for (family, observation) in answers {
+            let (host, tag) = (host.to_owned(), self.tag.clone());
+            let input = Input::Answer {
+                host,
+                tag,
+                family,
+                observation,
+            };
+            self.inputs.send(input).await.map_err(drop)?;
+        }
+        Ok(())
+    }
+
+    /// Reports silence for every host at once.
+    async fn silence(&self, hosts: &BTreeSet<String>) -> Result<(), ()> {
+        for host in hosts {
+            let silence = || Observation {
+                answer: Answer::Silence,
+                at: now(),
+                server: None,
+            };
+            self.send(host, [(Family::V4, silence()), (Family::V6, silence())])
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+fn rtype(family: Family) -> Type {
+    match family {
+        Family::V4 => Type::A,
+        Family::V6 => Type::AAAA,
+    }
+}
+
+/// What an outcome says. A peer that refuses or fails says nothing about health, unlike one that has no such record.
+pub(crate) fn answer(outcome: &Outcome, family: Family) -> Answer {
+    match outcome {
+        Outcome::Answer(records) => {
+            let mut addresses: Vec<IpAddr> = records
+                .iter()
+                .filter_map(|record| match record.data {
+                    Data::A(ip) => Some(IpAddr::V4(ip)),
+                    Data::Aaaa(ip) => Some(IpAddr::V6(ip)),
+                    _ => None,
+                })
+                .filter(|ip| Family::of(ip) == family && !ip.is_unspecified())
+                .collect();
+            addresses.sort();
+            addresses.dedup();
+            let ttl_seconds = records
+                .iter()
+                .map(|r| r.ttl_seconds)
+                .min()
+                .unwrap_or_default();
+            Answer::Targets {
+                addresses,
+                ttl_seconds,
+            }
+        }
+        Outcome::NoData { ttl_seconds } | Outcome::NxDomain { ttl_seconds } => {
+            let ttl_seconds = ttl_seconds.unwrap_or_default();
+            Answer::Targets {
+                addresses: Vec::new(),
+                ttl_seconds,
+            }
+        }
+        Outcome::Referral(_) | Outcome::Failed(_) | Outcome::Timeout | Outcome::Error(_) => {
+            Answer::Silence
+        }
+    }
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}

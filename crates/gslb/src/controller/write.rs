@@ -1,0 +1,191 @@
+//! Writes to the API server, one at a time per object and part, the latest wish only.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use flotilla_operator::{Backoff, Outcome, Queue, QueueMetrics};
+use kube::{
+    Api, Client,
+    api::{DeleteParams, DynamicObject, PostParams},
+    core::{ApiResource, GroupVersionKind},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    engine::{Action, Target},
+    world::FINALIZER,
+};
+
+/// Writes under way at once.
+const WRITERS: usize = 8;
+/// Name in managed fields.
+const FIELD_MANAGER: &str = "flotilla-gslb";
+
+/// Why a write failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    /// The API server refused, or was not there.
+    #[error("the write was refused")]
+    Api(#[from] kube::Error),
+    /// What we wanted to write is no object.
+    #[error("the object to write has no valid shape")]
+    Shape(#[from] serde_json::Error),
+}
+
+/// Front of the writers.
+#[derive(Clone)]
+pub(super) struct Writer {
+    queue: Queue<Target>,
+    wishes: Arc<Mutex<HashMap<Target, Action>>>,
+}
+
+impl Writer {
+    pub(super) fn new() -> Writer {
+        Writer {
+            queue: Queue::new(Backoff::default()),
+            wishes: Arc::default(),
+        }
+    }
+
+    /// Replaces what is to be written to `target`.
+    pub(super) fn set(&self, target: Target, action: Action) {
+        self.wishes().insert(target.clone(), action);
+        self.queue.add(target);
+    }
+
+    fn wishes(&self) -> std::sync::MutexGuard<'_, HashMap<Target, Action>> {
+        // A map of wishes is whole at any time.
+        self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes until the queue is closed.
+    pub(super) async fn run(self, client: Client) {
+        let queue = self.queue.clone();
+        let reconcile = move |target: Target| {
+            let (writer, client) = (self.clone(), client.clone());
+            async move {
+                let wish = writer.wishes().get(&target).cloned();
+                let Some(wish) = wish else {
+                    return Ok(Outcome::Wait);
+                };
+                write(&client, &target, &wish).await?;
+                // Unless it changed meanwhile, it is done; a newer one is in the queue already.
+                let mut wishes = writer.wishes();
+                if wishes.get(&target) == Some(&wish) {
+                    wishes.remove(&target);
+                }
+                Ok::<_, Error>(Outcome::Wait)
+            }
+        };
+        flotilla_operator::run("gslb", queue, WRITERS, QueueMetrics::default(), reconcile).await;
+    }
+}
+
+async fn write(client: &Client, target: &Target, action: &Action) -> Result<(), Error> {
+    let (kind, key) = target.object();
+    let home = kind.home();
+    let gvk = GroupVersionKind::gvk(home.group, home.versions[0], home.kind);
+    let resource = ApiResource::from_gvk_with_plural(&gvk, home.plural);
+    let api: Api<DynamicObject> = if key.namespace.is_empty() {
+        Api::all_with(client.clone(), &resource)
+    } else {
+        Api::namespaced_with(client.clone(), &key.namespace, &resource)
+    };
+    let post = PostParams {
+        field_manager: Some(FIELD_MANAGER.into()),
+        ..PostParams::default()
+    };
+    if *action == Action::Delete {
+        return match api.delete(&key.name, &DeleteParams::default()).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            other => other.map(drop).map_err(Error::from),
+        };
+    }
+    let existing = api.get_opt(&key.name).await?;
+    match (action, existing) {
+        (Action::Apply(wanted), None) => {
+            let object: DynamicObject = serde_json::from_value(wanted.clone())?;
+            api.create(&post, &object).await?;
+        }
+        (Action::Apply(wanted), Some(existing)) => {
+            let before = serde_json::to_value(&existing)?;
+            let after = merged(&before, wanted, target);
+            if after != before {
+                let object: DynamicObject = serde_json::from_value(after)?;
+                api.replace(&key.name, &post, &object).await?;
+            }
+        }
+        (Action::Status(status), Some(mut existing)) => {
+            existing.data["status"] = status.clone();
+            api.replace_status(&key.name, &post, &existing).await?;
+        }
+        (Action::Finalizer(present), Some(mut existing)) => {
+            let finalizers = existing.metadata.finalizers.get_or_insert_default();
+            let there = finalizers.iter().any(|f| f == FINALIZER);
+            if there != *present {
+                finalizers.retain(|f| f != FINALIZER);
+                if *present {
+                    finalizers.push(FINALIZER.into());
+                }
+                api.replace(&key.name, &post, &existing).await?;
+            }
+        }
+        // The object is gone: so is what we had to say about it.
+        (_, None) | (Action::Delete, Some(_)) => {}
+    }
+    Ok(())
+}
+
+/// The object with what we want. A DNSEndpoint's labels and annotations are ours alone; on other objects ours are
+/// added to those of others, and of a ZoneDelegation's spec only the fields we set are ours.
+fn merged(before: &Value, wanted: &Value, target: &Target) -> Value {
+    let mut after = before.clone();
+    match target {
+        Target::Zone(_) => add(&mut after["spec"], &wanted["spec"]),
+        _ => after["spec"] = wanted["spec"].clone(),
+    }
+    for part in ["labels", "annotations"] {
+        let ours = &wanted["metadata"][part];
+        match target {
+            Target::Endpoint(_) if ours.is_null() => {
+                if let Some(metadata) = after["metadata"].as_object_mut() {
+                    metadata.remove(part);
+                }
+            }
+            Target::Endpoint(_) => after["metadata"][part] = ours.clone(),
+            _ => add(&mut after["metadata"][part], ours),
+        }
+        if after["metadata"][part].is_null()
+            && let Some(metadata) = after["metadata"].as_object_mut()
+        {
+            metadata.remove(part);
+        }
+    }
+    if let Some(owners) = wanted["metadata"]["ownerReferences"].as_array() {
+        let uids: Vec<&Value> = owners.iter().map(|owner| &owner["uid"]).collect();
+        let mut all = before["metadata"]["ownerReferences"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        // An object has one controller at most; an earlier one made way for us.
+        all.retain(|owner| !uids.contains(&&owner["uid"]) && owner["controller"] != true);
+        all.extend(owners.iter().cloned());
+        after["metadata"]["ownerReferences"] = json!(all);
+    }
+    after
+}
+
+fn add(into: &mut Value, from: &Value) {
+    let Some(from) = from.as_object() else { return };
+    if !into.is_object() {
+        *into = json!({});
+    }
+    for (key, value) in from {
+        into[key] = value.clone();
+    }
+}
+
+#[cfg(test)]
+mod tests;

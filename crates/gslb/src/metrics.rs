@@ -1,0 +1,261 @@
+//! Metrics under k8gb's names, so that its dashboards keep working.
+//!
+//! Unlike k8gb, the series of a Gslb disappear with it.
+//!
+//! Source: k8gb v0.21 `controllers/providers/metrics`; research §2.7.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicI64},
+};
+
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    registry::Registry,
+};
+
+use crate::{decide::Decision, health::Health, select::Strategy, world::GslbId};
+
+/// Namespace and name of a Gslb.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Object {
+    namespace: String,
+    name: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Tagged {
+    namespace: String,
+    name: String,
+    geotag: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct InStatus {
+    namespace: String,
+    name: String,
+    status: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, EncodeLabelSet)]
+struct OfName {
+    namespace: String,
+    name: String,
+    dns_name: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Runtime {
+    namespace: String,
+    k8gb_version: String,
+    go_version: String,
+    arch: String,
+    os: String,
+    git_sha: String,
+}
+
+type Gauges<L> = Family<L, Gauge<i64, AtomicI64>>;
+
+/// All metrics of one cluster's GSLB.
+#[derive(Clone, Debug, Default)]
+pub struct Metrics {
+    errors: Family<Object, Counter>,
+    reconciliations: Family<Object, Counter>,
+    healthy: Gauges<Object>,
+    healthy_local: Gauges<Tagged>,
+    status: Gauges<InStatus>,
+    failover: Gauges<InStatus>,
+    round_robin: Gauges<InStatus>,
+    geoip: Gauges<InStatus>,
+    endpoints: Gauges<OfName>,
+    runtime: Gauges<Runtime>,
+    /// DNS names with a series, by Gslb, so that they can be removed.
+    names: Arc<Mutex<BTreeMap<GslbId, BTreeSet<OfName>>>>,
+}
+
+impl Metrics {
+    /// Creates and registers the metrics. `namespace` is the one the controller says it lives in.
+    pub fn register(registry: &mut Registry, namespace: &str) -> Metrics {
+        let metrics = Metrics::default();
+        let m = &metrics;
+        registry.register(
+            "k8gb_gslb_errors",
+            "Decisions with problems",
+            m.errors.clone(),
+        );
+        registry.register(
+            "k8gb_gslb_reconciliation_loops",
+            "Decisions",
+            m.reconciliations.clone(),
+        );
+        registry.register(
+            "k8gb_gslb_healthy_records",
+            "Addresses answered with",
+            m.healthy.clone(),
+        );
+        registry.register(
+            "k8gb_gslb_healthy_local_records",
+            "Addresses of this cluster answered with",
+            m.healthy_local.clone(),
+        );
+        registry.register(
+            "k8gb_gslb_service_status_num",
+            "Hosts by health",
+            m.status.clone(),
+        );
+        for (name, family) in [
+            ("k8gb_gslb_status_count_for_failover", &m.failover),
+            ("k8gb_gslb_status_count_for_roundrobin", &m.round_robin),
+            ("k8gb_gslb_status_count_for_geoip", &m.geoip),
+        ] {
+            registry.register(
+                name,
+                "Addresses answered with, by local health",
+                family.clone(),
+            );
+        }
+        registry.register(
+            "k8gb_endpoint_status_num",
+            "Addresses by DNS name",
+            m.endpoints.clone(),
+        );
+        registry.register("k8gb_runtime_info", "What is running", m.runtime.clone());
+        let runtime = Runtime {
+            namespace: namespace.to_owned(),
+            k8gb_version: env!("CARGO_PKG_VERSION").to_owned(),
+            go_version: "none".to_owned(),
+            arch: std::env::consts::ARCH.to_owned(),
+            os: std::env::consts::OS.to_owned(),
+            git_sha: String::new(),
+        };
+        m.runtime.get_or_create(&runtime).set(1);
+        metrics
+    }
+
+    /// Notes a decision, or removes every series of a Gslb that is gone.
+    pub fn decided(&self, id: &GslbId, decision: Option<&Decision>, geo_tag: &str) {
+        let (namespace, name) = (id.key.namespace.clone(), id.key.name.clone());
+        let object = Object {
+            namespace: namespace.clone(),
+            name: name.clone(),
+        };
+        let tagged = Tagged {
+            namespace: namespace.clone(),
+            name: name.clone(),
+            geotag: geo_tag.to_owned(),
+        };
+        let Some(decision) = decision else {
+            return self.remove(id, &object, &tagged);
+        };
+        self.reconciliations.get_or_create(&object).inc();
+        let n_errors = u64::from(!decision.resolved.problems.is_empty());
+        self.errors.get_or_create(&object).inc_by(n_errors);
+
+        let count = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+        let targets = |host: &crate::decide::HostDecision| {
+            host.records.targets.values().map(Vec::len).sum::<usize>()
+        };
+        let own = |host: &crate::decide::HostDecision| {
+            host.records.targets.get(geo_tag).map_or(0, Vec::len)
+        };
+        let n_targets: usize = decision.hosts.values().map(targets).sum();
+        self.healthy.get_or_create(&object).set(count(n_targets));
+        let n_own: usize = decision.hosts.values().map(own).sum();
+        self.healthy_local.get_or_create(&tagged).set(count(n_own));
+        let strategy = decision
+            .resolved
+            .rules
+            .as_ref()
+            .map(|rules| &rules.strategy);
+        for health in [Health::Healthy, Health::Unhealthy, Health::NotFound] {
+            let hosts = || decision.hosts.values().filter(|host| host.health == health);
+            let labels = |suffix: &str| InStatus {
+                namespace: namespace.clone(),
+                name: name.clone(),
+                status: format!("{health}{suffix}"),
+            };
+            self.status
+                .get_or_create(&labels(""))
+                .set(count(hosts().count()));
+            let n_targets = count(hosts().map(targets).sum());
+            let suffix = match strategy {
+                Some(Strategy::Failover { order })
+                    if order.first().is_some_and(|t| t == geo_tag) =>
+                {
+                    "_primary"
+                }
+                Some(Strategy::Failover { .. }) => "_secondary",
+                _ => "",
+            };
+            if let Some(family) = strategy.map(|strategy| self.by_strategy(strategy)) {
+                family.get_or_create(&labels(suffix)).set(n_targets);
+            }
+        }
+        self.endpoints_of(id, decision, &namespace, &name);
+    }
+
+    fn by_strategy(&self, strategy: &Strategy) -> &Gauges<InStatus> {
+        match strategy {
+            Strategy::Failover { .. } => &self.failover,
+            Strategy::RoundRobin => &self.round_robin,
+            Strategy::GeoIp => &self.geoip,
+        }
+    }
+
+    fn endpoints_of(&self, id: &GslbId, decision: &Decision, namespace: &str, name: &str) {
+        let mut now = BTreeSet::new();
+        for (host, decided) in &decision.hosts {
+            let local = crate::names::local_targets(host);
+            let n_targets: usize = decided.records.targets.values().map(Vec::len).sum();
+            let counts = [
+                (Some(host.as_str()), n_targets),
+                (local.published(), decided.records.local.len()),
+            ];
+            for (dns_name, n) in counts {
+                let Some(dns_name) = dns_name else { continue };
+                let labels = OfName {
+                    namespace: namespace.to_owned(),
+                    name: name.to_owned(),
+                    dns_name: dns_name.to_owned(),
+                };
+                self.endpoints
+                    .get_or_create(&labels)
+                    .set(i64::try_from(n).unwrap_or(i64::MAX));
+                now.insert(labels);
+            }
+        }
+        // The set of names is whole at any time.
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = names.insert(id.clone(), now.clone()).unwrap_or_default();
+        for gone in before.difference(&now) {
+            self.endpoints.remove(gone);
+        }
+    }
+
+    fn remove(&self, id: &GslbId, object: &Object, tagged: &Tagged) {
+        self.errors.remove(object);
+        self.reconciliations.remove(object);
+        self.healthy.remove(object);
+        self.healthy_local.remove(tagged);
+        for health in [Health::Healthy, Health::Unhealthy, Health::NotFound] {
+            for suffix in ["", "_primary", "_secondary"] {
+                let labels = InStatus {
+                    namespace: object.namespace.clone(),
+                    name: object.name.clone(),
+                    status: format!("{health}{suffix}"),
+                };
+                for family in [&self.status, &self.failover, &self.round_robin, &self.geoip] {
+                    family.remove(&labels);
+                }
+            }
+        }
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        for gone in names.remove(id).unwrap_or_default() {
+            self.endpoints.remove(&gone);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
