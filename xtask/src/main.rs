@@ -3,6 +3,7 @@
 //! `cargo xtask <verb>`; run it without a verb for the list.
 
 mod bench;
+mod bench_logs;
 mod generate;
 mod logs_accuracy;
 mod tidy;
@@ -16,7 +17,7 @@ const USAGE: &str = "\
 usage: cargo xtask <verb>
 
   gen     write the tables of built-in types: --definitions <file> --staging <dir> [--check]
-  bench   build for release and measure: cargo xtask bench [boot|api|dns|failover]…
+  bench   build for release and measure: cargo xtask bench [boot|api|dns|failover]… or logs
   logs-accuracy  levels read from the labelled corpus, beside what other tools would read
   tidy    check the floors, the purity of modules, documents and dependencies
 ";
@@ -40,6 +41,7 @@ fn run(arguments: &[String]) -> Result<()> {
     };
     match verb {
         "gen" => generate::run(&root, rest),
+        "bench" if rest == ["logs"] => bench_logs::run(&root),
         "bench" => bench::run(&root, rest),
         "logs-accuracy" => logs_accuracy::run(&root),
         "tidy" => tidy::run(&root, rest),

@@ -83,6 +83,11 @@ fn klog(text: &[u8], clock_at: usize, ctx: &Context) -> Option<Nanos> {
 fn local(month: i64, day: i64, clock: i64, ctx: &Context) -> Option<Nanos> {
     let observed = ctx.observed?;
     let year = year_of(observed);
+    // Half a year is as far as a date can be from the nearest one like it.
+    let this_year = days(year, month, day).map(|days| in_zone(days * 86_400 * SECOND + clock, ctx));
+    if this_year.is_some_and(|moment| moment.abs_diff(observed) < 182 * 86_400 * SECOND as u64) {
+        return this_year;
+    }
     (year - 1..=year + 1)
         .filter_map(|year| {
             Some(in_zone(
@@ -355,23 +360,27 @@ fn year_of(moment: Nanos) -> i64 {
 pub fn write_rfc3339(moment: Nanos, out: &mut Vec<u8>) {
     let (year, month, day) = civil(moment.div_euclid(86_400 * SECOND));
     let of_day = moment.rem_euclid(86_400 * SECOND);
-    let (seconds, nanos) = (of_day / SECOND, of_day % SECOND);
+    let (seconds, nanos) = ((of_day / SECOND) as u32, (of_day % SECOND) as u32);
     let mut text = *b"0000-00-00T00:00:00.000000000Z";
-    put(&mut text[0..4], year);
-    put(&mut text[5..7], month);
-    put(&mut text[8..10], day);
-    put(&mut text[11..13], seconds / 3600);
-    put(&mut text[14..16], seconds / 60 % 60);
-    put(&mut text[17..19], seconds % 60);
-    put(&mut text[20..29], nanos);
-    out.extend_from_slice(&text);
-}
-
-fn put(digits: &mut [u8], mut value: i64) {
-    for digit in digits.iter_mut().rev() {
-        *digit = b'0' + (value % 10) as u8;
-        value /= 10;
+    let year = year as u32;
+    for (at, value) in [
+        (0, year / 100),
+        (2, year % 100),
+        (5, month as u32),
+        (8, day as u32),
+        (11, seconds / 3600),
+        (14, seconds / 60 % 60),
+        (17, seconds % 60),
+        (20, nanos / 10_000_000),
+        (22, nanos / 100_000 % 100),
+        (24, nanos / 1_000 % 100),
+        (26, nanos / 10 % 100),
+    ] {
+        text[at] = b'0' + (value / 10) as u8;
+        text[at + 1] = b'0' + (value % 10) as u8;
     }
+    text[28] = b'0' + (nanos % 10) as u8;
+    out.extend_from_slice(&text);
 }
 
 #[cfg(test)]

@@ -31,7 +31,13 @@ fn main() -> std::io::Result<()> {
         }
         Ok(lines.repeat(TEXT_BYTES / lines.len() + 1))
     };
-    let klog = text(&|name| name.starts_with("klog") || name == "glog-go" || name == "kubelet")?;
+    // Heads of klog lines, without the short lines of value blocks.
+    let mut klog = text(&|name| name.starts_with("klog") || name == "glog-go")?;
+    klog = klog
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| line[0].is_ascii_uppercase())
+        .collect::<Vec<_>>()
+        .concat();
     let json = text(&|name| {
         name.contains("json") || ["pino", "bunyan", "ecs", "gelf", "mongodb"].contains(&name)
     })?;

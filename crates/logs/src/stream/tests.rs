@@ -30,8 +30,8 @@ fn container_lines_lose_their_wrapping_and_streams_stay_apart() {
     assert_eq!(
         shown,
         [
-            "stdout warn between",
             "stderr info hello",
+            "stdout warn between",
             "stderr error docker"
         ]
     );
