@@ -35,13 +35,9 @@ pub(crate) async fn run(
     });
     futures::future::try_join_all(namespaces).await?;
     let base = "/api/v1/namespaces/default";
-    ensure(
-        service,
-        &format!("{base}/services"),
-        kubernetes_service(service_address),
-    )
-    .await?;
-    roles(service).await?;
+    let services = format!("{base}/services");
+    let kubernetes = ensure(service, &services, kubernetes_service(service_address));
+    futures::future::try_join(kubernetes, roles(service)).await?;
     let Some(address) = listening else {
         return Ok(());
     };

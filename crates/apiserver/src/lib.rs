@@ -33,6 +33,7 @@ pub mod service;
 pub mod store;
 pub mod strategy;
 pub mod table;
+mod versions;
 mod write;
 
 pub use self::server::{ApiServer, Config, Error, Handle};

@@ -1,43 +1,58 @@
 //! Which manager owns which fields: the bookkeeping of `metadata.managedFields` for each write.
 
-use flotilla_machinery::status::{FieldError, Status};
+use std::sync::Arc;
+
+use flotilla_machinery::{
+    apply::{self, Shape, Versions},
+    fieldpath::{Path, PathElement, Set},
+    group::{GroupKind, split_api_version},
+    status::{FieldError, Status},
+};
 use serde_json::Value;
 
-use crate::{meta, registry::Context};
+use crate::{
+    call::Call,
+    decode::shape,
+    registry::{Context, Registry, Resource},
+    versions,
+};
 
 /// Writes down what a write that is not an apply changes. `old` is absent on creation.
-///
-/// # Errors
-/// When managed fields cannot be read.
 pub(crate) fn track(
-    _: &Context<'_>,
+    call: &Call,
+    cx: &Context<'_>,
     new: &mut Value,
     old: Option<&Value>,
-    _: &str,
-) -> Result<(), Status> {
-    let _ = old;
-    meta::fields_mut(new).remove("managedFields");
-    Ok(())
+    manager: &str,
+) {
+    let tracked = with_context(call, cx, manager, false, |ctx| {
+        apply::track_update(old, std::mem::take(new), ctx)
+    });
+    *new = tracked;
 }
 
 /// An object made by server-side apply of `config` to `live`, with its managed fields.
 ///
 /// # Errors
-/// 409 when other managers own what would change, unless `force` is set.
+/// 409 when other managers own what would change, unless `force` is set; 400 for configurations
+/// that carry managed fields themselves.
 pub(crate) fn apply(
-    _: &Context<'_>,
+    call: &Call,
+    cx: &Context<'_>,
     live: Option<&Value>,
     config: &Value,
-    _: &str,
-    _: bool,
+    manager: &str,
+    force: bool,
 ) -> Result<Value, Status> {
-    let _ = (live, config);
-    Err(Status::internal("not yet"))
+    let applied = with_context(call, cx, manager, force, |ctx| {
+        apply::apply(live.cloned(), config, ctx)
+    });
+    Ok(applied?.object)
 }
 
 /// Apply without `fieldManager`.
 pub(crate) fn manager_required() -> Status {
-    let kind = flotilla_machinery::group::GroupKind::new("meta.k8s.io", "PatchOptions");
+    let kind = GroupKind::new("meta.k8s.io", "PatchOptions");
     let why = "is required for apply patch";
     Status::invalid(&kind, "", vec![FieldError::required("fieldManager", why)])
 }
@@ -55,4 +70,84 @@ pub(crate) fn same(new: &Value, old: &Value) -> bool {
         stripped.collect()
     };
     new == old || strip(new) == strip(old)
+}
+
+fn with_context<T>(
+    call: &Call,
+    cx: &Context<'_>,
+    manager: &str,
+    force: bool,
+    work: impl FnOnce(&apply::Context<'_>) -> T,
+) -> T {
+    let resource = cx.resource;
+    let reset = resource.strategy.reset_fields(cx).into_iter().map(|path| {
+        Path(
+            path.into_iter()
+                .map(|name| PathElement::Field(name.into()))
+                .collect(),
+        )
+    });
+    let others = Others {
+        registry: &call.registry,
+        resource,
+    };
+    let several = call
+        .registry
+        .rows()
+        .iter()
+        .filter(|r| others.shares(r))
+        .count()
+        > 1;
+    work(&apply::Context {
+        shape: shape_of(resource),
+        api_version: &resource.api_version(),
+        kind: &resource.kind,
+        manager,
+        subresource: cx.subresource,
+        force,
+        now: &shape::seconds(cx.now),
+        reset_fields: &Set::from_paths(reset),
+        versions: several.then_some(&others),
+    })
+}
+
+fn shape_of(resource: &Resource) -> Shape<'_> {
+    Shape {
+        schema: &resource.shape.schema,
+        root: resource.shape.root,
+    }
+}
+
+/// The other versions of a kind, as the registry has them.
+struct Others<'a> {
+    registry: &'a Registry,
+    resource: &'a Resource,
+}
+
+impl<'a> Others<'a> {
+    fn shares(&self, row: &Resource) -> bool {
+        row.storage == self.resource.storage && row.kind == self.resource.kind
+    }
+
+    fn row(&self, api_version: &str) -> Option<&'a Arc<Resource>> {
+        let (group, version) = split_api_version(api_version)?;
+        self.registry
+            .kind(group, version, &self.resource.kind)
+            .filter(|row| self.shares(row))
+    }
+}
+
+impl Versions for Others<'_> {
+    fn shape(&self, api_version: &str) -> Option<Shape<'_>> {
+        self.row(api_version).map(|row| shape_of(row))
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Option<Value>, String> {
+        let from = object
+            .get("apiVersion")
+            .and_then(Value::as_str)
+            .unwrap_or("");
+        let rows = self.row(from).zip(self.row(api_version));
+        Ok(rows.map(|(from, to)| versions::from_stored(to, versions::to_stored(from, object))))
+    }
 }

@@ -18,6 +18,7 @@ use crate::{
     request::query_pairs,
     store::Object,
     table::{Columns, Include},
+    versions,
 };
 
 /// The body of `object` in the version of `resource`.
@@ -38,14 +39,10 @@ pub(crate) fn body(resource: &Resource, object: &Object) -> Bytes {
 /// `object` parsed, in the version of `resource`.
 pub(crate) fn value(resource: &Resource, object: &Object) -> Value {
     // What is stored was serialised by us; a damaged byte would have failed the store's checks.
-    let mut value: Value = serde_json::from_slice(&object.body).unwrap_or_default();
-    if resource.conversion != Conversion::None {
-        value["apiVersion"] = resource.api_version().into();
-        if resource.conversion == Conversion::Rewrite {
-            resource.strategy.read_stored(&mut value);
-        }
-    }
-    value
+    versions::from_stored(
+        resource,
+        serde_json::from_slice(&object.body).unwrap_or_default(),
+    )
 }
 
 /// A stored object as an item of a list: built-in kinds leave out `kind` and `apiVersion` there.

@@ -13,11 +13,11 @@ use rustls::{
 };
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
+    task::JoinSet,
     time::timeout,
 };
 use tokio_rustls::TlsAcceptor;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 use tower::Service as _;
 
 use crate::{auth::certificate, pki::Pair, service::Service};
@@ -104,14 +104,10 @@ pub async fn run(
     stop: CancellationToken,
 ) {
     let acceptor = TlsAcceptor::from(Arc::new(tls));
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let connections = TaskTracker::new();
+    let mut connections = JoinSet::new();
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else {
-            break;
-        };
         let stream = tokio::select! {
-            accepted = listener.accept() => match accepted {
+            accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
                 Ok((stream, _)) => stream,
                 Err(error) => {
                     // Out of descriptors, or the client was gone already: neither is the end.
@@ -121,19 +117,20 @@ pub async fn run(
                 }
             },
             () = stop.cancelled() => break,
+            // Takes what ended out of the set; what it reports was logged there.
+            Some(_) = connections.join_next() => continue,
         };
         let connection = connect(stream, acceptor.clone(), service.clone(), stop.clone());
-        connections.spawn(async move {
-            connection.await;
-            drop(place);
-        });
+        connections.spawn(connection);
     }
-    connections.close();
-    if timeout(DRAIN, connections.wait()).await.is_err() {
-        tracing::debug!(
-            n_connections = connections.len(),
-            "Stopped before all requests ended"
-        );
+    let n_open = connections.len();
+    let drained = timeout(DRAIN, async {
+        while connections.join_next().await.is_some() {}
+    })
+    .await;
+    if drained.is_err() {
+        tracing::debug!(n_open, "Stopped before all requests ended");
+        connections.shutdown().await;
     }
 }
 

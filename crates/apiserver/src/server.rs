@@ -1,7 +1,9 @@
 //! Starting and stopping the server: from a configuration to a running handle.
 
 use std::{
+    fs::DirBuilder,
     net::{IpAddr, SocketAddr},
+    os::unix::fs::DirBuilderExt,
     path::PathBuf,
     sync::Arc,
     time::Duration,
@@ -252,7 +254,9 @@ fn open_store(config: &Config, now: Timestamp) -> Result<Store, StoreError> {
     let path = match &config.data_dir {
         Some(dir) => {
             let path = dir.join("state.redb");
-            if let Err(source) = std::fs::create_dir_all(dir) {
+            // Secrets are in there.
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(dir);
+            if let Err(source) = made {
                 return Err(StoreError::Io { path, source });
             }
             Some(path)

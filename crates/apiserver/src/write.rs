@@ -10,8 +10,9 @@ use serde_json::Value;
 use crate::{
     call::Call,
     deletion, guard, managed, meta,
-    registry::{Context, Conversion, Resource, value_at},
+    registry::{Context, Conversion, value_at},
     store::{CommitError, Draft, DraftError, ObjectKey, State},
+    versions,
 };
 
 /// Readies a decoded object for creation: stamps, defaults, allocation, ownership, validation.
@@ -32,7 +33,7 @@ pub(crate) fn prepare_create(
     strategy.prepare_create(cx, object);
     strategy.fill_defaults(object);
     if let Owner::Update(manager) = owner {
-        managed::track(cx, object, None, manager)?;
+        managed::track(call, cx, object, None, manager);
     }
     guard::check(call, object, None)?;
     strategy.allocate(cx, object, None)?;
@@ -65,7 +66,7 @@ pub(crate) fn prepare_update(
     strategy.prepare_update(cx, new, old);
     strategy.fill_defaults(new);
     if let Owner::Update(manager) = owner {
-        managed::track(cx, new, Some(old), manager)?;
+        managed::track(call, cx, new, Some(old), manager);
     }
     guard::check(call, new, Some(old))?;
     strategy.allocate(cx, new, Some(old))?;
@@ -155,18 +156,8 @@ pub(crate) fn draft(call: &Call, object: &Value) -> Result<Draft, Status> {
 }
 
 fn render(call: &Call, object: &Value) -> Result<Draft, Status> {
-    let resource = &call.resource;
-    let result = if resource.conversion == Conversion::None {
-        Draft::new(object, selectable(call, object))
-    } else {
-        let mut stored = object.clone();
-        stored["apiVersion"] = (*resource.storage_api_version).into();
-        if resource.conversion == Conversion::Rewrite {
-            resource.strategy.write_stored(&mut stored);
-        }
-        Draft::new(&stored, selectable(call, &stored))
-    };
-    result.map_err(|e| match e {
+    let stored = versions::to_stored(&call.resource, object);
+    Draft::new(&stored, selectable(call, &stored)).map_err(|e| match e {
         DraftError::TooLarge(_) => Status::too_large(e),
         DraftError::Missing(_) | DraftError::Json(_) => Status::internal(e),
     })
@@ -185,7 +176,8 @@ fn selectable(call: &Call, stored: &Value) -> Vec<(String, String)> {
         if fields.is_empty() {
             continue;
         }
-        let converted = in_version(row, stored);
+        let converted = (row.conversion == Conversion::Rewrite)
+            .then(|| versions::from_stored(row, stored.clone()));
         let object = converted.as_ref().unwrap_or(stored);
         let values = fields.iter().map(|f| {
             (
@@ -196,16 +188,6 @@ fn selectable(call: &Call, stored: &Value) -> Vec<(String, String)> {
         out.extend(values);
     }
     out
-}
-
-fn in_version(row: &Resource, stored: &Value) -> Option<Value> {
-    if row.conversion != Conversion::Rewrite {
-        return None;
-    }
-    let mut object = stored.clone();
-    object["apiVersion"] = row.api_version().into();
-    row.strategy.read_stored(&mut object);
-    Some(object)
 }
 
 /// Whether an update would store what is stored already; times in managed fields do not count.

@@ -29,6 +29,12 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>, Status> {
     let manager = call.manager(&options.field_manager);
     let owner = Owner::Update(&manager);
     let object = store_new(call, decoded.object, owner, options.dry_run).await?;
+    if options.dry_run {
+        // It has no revision, because it was never stored.
+        let mut value = render::value(&call.resource, &object);
+        meta::fields_mut(&mut value).remove("resourceVersion");
+        return Ok(render::made(call, StatusCode::CREATED, &value));
+    }
     Ok(render::object(call, StatusCode::CREATED, &object))
 }
 

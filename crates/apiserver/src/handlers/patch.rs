@@ -101,7 +101,14 @@ async fn apply(call: &Call, options: &WriteOptions) -> Result<Response<Body>, St
             return Err(call.not_found());
         }
         let manager = &options.field_manager;
-        let object = managed::apply(cx, live, &config, manager, options.force == Some(true))?;
+        let object = managed::apply(
+            call,
+            cx,
+            live,
+            &config,
+            manager,
+            options.force == Some(true),
+        )?;
         Ok(Changed {
             object,
             tracking: Tracking::Settled,

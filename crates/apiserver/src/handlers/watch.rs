@@ -14,6 +14,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use flotilla_machinery::status::Status;
 use futures::stream;
 use http::{Response, StatusCode};
+use prometheus_client::metrics::{counter::Counter, gauge::Gauge};
 use serde_json::{Value, json};
 use tokio::{
     sync::OwnedSemaphorePermit,
@@ -59,15 +60,17 @@ struct Watch {
     /// Whether the table columns were sent.
     columns_sent: bool,
     done: bool,
+    /// Counts what was sent.
+    sent: Counter,
     /// Keeps the watch counted until it is dropped.
     _permit: OwnedSemaphorePermit,
-    _gauge: Gauge,
+    _alive: Alive,
 }
 
 /// Counts a watch as long as it lives.
-struct Gauge(prometheus_client::metrics::gauge::Gauge);
+struct Alive(Gauge);
 
-impl Drop for Gauge {
+impl Drop for Alive {
     fn drop(&mut self) {
         self.0.dec();
     }
@@ -101,7 +104,7 @@ pub(crate) fn watch(call: Call, permit: OwnedSemaphorePermit) -> Result<Response
     };
     let now = Instant::now();
     let seconds = lifetime(&call, &options);
-    let gauge = Gauge::new(&call);
+    let alive = Alive::new(&call);
     let mut watch = Watch {
         filter,
         subscription,
@@ -114,8 +117,13 @@ pub(crate) fn watch(call: Call, permit: OwnedSemaphorePermit) -> Result<Response
         end: now + Duration::from_secs(seconds),
         columns_sent: false,
         done: false,
+        sent: call
+            .engine
+            .metrics
+            .watch_events
+            .get_or_create_owned(&labels(&call)),
         _permit: permit,
-        _gauge: gauge,
+        _alive: alive,
         call,
     };
     watch.schedule();
@@ -142,7 +150,7 @@ fn bookmark_millis(entropy: u64) -> u64 {
     BOOKMARK_SECONDS * 750 + entropy % (BOOKMARK_SECONDS * 250)
 }
 
-impl Gauge {
+impl Alive {
     fn new(call: &Call) -> Self {
         let labels = labels(call);
         let gauge = call
@@ -296,12 +304,7 @@ impl Watch {
             (EventKind::Deleted, false, true) => EventKind::Deleted,
             _ => return None,
         };
-        self.call
-            .engine
-            .metrics
-            .watch_events
-            .get_or_create(&labels(&self.call))
-            .inc();
+        self.sent.inc();
         let word = match seen {
             EventKind::Added => "ADDED",
             EventKind::Modified => "MODIFIED",

@@ -393,3 +393,56 @@ async fn services_made_at_once_get_addresses_of_their_own() {
         assert!(seen.insert(spec.ports.unwrap()[0].node_port.unwrap().to_string()));
     }
 }
+
+#[tokio::test]
+async fn applied_fields_have_owners_and_conflicts_are_told() {
+    let server = in_process().await;
+    let api: Api<ConfigMap> = Api::default_namespaced(server.client("test"));
+    let config = |value: &str| {
+        Patch::Apply(
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"},
+            "data": {"k": value}}),
+        )
+    };
+    let ours = PatchParams::apply("ours");
+    let made = api.patch("a", &ours, &config("1")).await.unwrap();
+    let managed = made.metadata.managed_fields.clone().unwrap();
+    assert_eq!(managed[0].manager.as_deref(), Some("ours"));
+    assert_eq!(managed[0].operation.as_deref(), Some("Apply"));
+    let same = api.patch("a", &ours, &config("1")).await.unwrap();
+    assert_eq!(
+        same.metadata.resource_version,
+        made.metadata.resource_version
+    );
+    let theirs = PatchParams::apply("theirs");
+    let error = api
+        .patch("a", &theirs, &config("2"))
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("Apply failed with 1 conflict: conflict with \"ours\": .data.k"),
+        "{error}"
+    );
+    api.patch("a", &theirs.clone().force(), &config("2"))
+        .await
+        .unwrap();
+    // What nobody applies any more goes away.
+    let nothing = Patch::Apply(json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "a"}}));
+    let after = api.patch("a", &theirs, &nothing).await.unwrap();
+    assert_eq!(after.data.unwrap_or_default().get("k"), None);
+    let nobody = send(
+        &server,
+        "PATCH",
+        "/api/v1/namespaces/default/configmaps/a",
+        &[("content-type", "application/apply-patch+yaml")],
+        "{}",
+    )
+    .await;
+    assert!(
+        nobody
+            .message()
+            .contains("fieldManager: Required value: is required for apply patch")
+    );
+}
