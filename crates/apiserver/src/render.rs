@@ -139,10 +139,7 @@ pub(crate) fn table(
     columns: bool,
 ) -> Value {
     let table = Columns::of(&call.resource);
-    let asked = query_pairs(&call.query).find(|(name, _)| name == "includeObject");
-    let include = asked
-        .and_then(|(_, word)| Include::parse(&word))
-        .unwrap_or_default();
+    let include = included(call);
     let rows = objects
         .iter()
         .map(|object| table.row(object, include, version, call.now));
@@ -159,6 +156,23 @@ pub(crate) fn table(
         "columnDefinitions": definitions,
         "rows": rows,
     })
+}
+
+/// A Table up to its first row.
+pub(crate) fn table_head(call: &Call, version: &str, metadata: &Value) -> String {
+    let definitions = Columns::of(&call.resource).definitions();
+    format!(
+        "{{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/{version}\",\"metadata\":{metadata},\
+         \"columnDefinitions\":{definitions},\"rows\":["
+    )
+}
+
+/// How much of each object the client wants beside the cells.
+pub(crate) fn included(call: &Call) -> Include {
+    let asked = query_pairs(&call.query).find(|(name, _)| name == "includeObject");
+    asked
+        .and_then(|(_, word)| Include::parse(&word))
+        .unwrap_or_default()
 }
 
 fn yaml(json: &[u8]) -> Bytes {

@@ -6,13 +6,15 @@
 //! Source: Kubernetes v1.35, `meta.k8s.io` Table, apiextensions `pkg/registry/customresource/
 //! tableconvertor`.
 
-mod path;
+use std::sync::Arc;
 
-use flotilla_machinery::printers::{self, Printer};
+use flotilla_machinery::{
+    jsonpath::JsonPath,
+    printers::{self, Printer},
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use self::path::Path;
 use crate::registry::{PrinterColumn, Resource};
 
 /// How much of its object each row carries (`includeObject`).
@@ -28,14 +30,14 @@ pub enum Include {
 }
 
 /// The columns of one resource.
-pub struct Columns<'a> {
-    resource: &'a Resource,
-    source: Source<'a>,
+pub struct Columns {
+    resource: Arc<Resource>,
+    source: Source,
 }
 
-enum Source<'a> {
+enum Source {
     Printer(&'static Printer),
-    Custom(Vec<(&'a PrinterColumn, Option<Path>)>),
+    Custom(Vec<(PrinterColumn, Option<JsonPath>)>),
 }
 
 // === impl Include ===
@@ -54,20 +56,23 @@ impl Include {
 
 // === impl Columns ===
 
-impl<'a> Columns<'a> {
+impl Columns {
     /// The columns of a resource. Paths are compiled here.
-    pub fn of(resource: &'a Resource) -> Self {
+    pub fn of(resource: &Arc<Resource>) -> Self {
         let custom = resource.custom.as_ref().map(|custom| &custom.columns);
         let source = match custom.filter(|columns| !columns.is_empty()) {
             Some(columns) => Source::Custom(
                 columns
                     .iter()
-                    .map(|column| (column, Path::parse(&column.json_path)))
+                    .map(|column| (column.clone(), JsonPath::parse(&column.json_path).ok()))
                     .collect(),
             ),
             None => Source::Printer(printers::printer(&resource.group, &resource.kind)),
         };
-        Self { resource, source }
+        Self {
+            resource: resource.clone(),
+            source,
+        }
     }
 
     /// Definitions for `columnDefinitions`.
@@ -101,7 +106,7 @@ impl<'a> Columns<'a> {
                 let name = object["metadata"]["name"].clone();
                 let own = columns.iter().map(|(column, path)| {
                     let found = path.as_ref().and_then(|path| path.first(object));
-                    cell(&column.ty, found.unwrap_or(&Value::Null), now)
+                    cell(&column.ty, found.as_deref().unwrap_or(&Value::Null), now)
                 });
                 std::iter::once(name).chain(own).collect()
             }

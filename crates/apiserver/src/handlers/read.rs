@@ -22,6 +22,7 @@ use crate::{
     render,
     request::query_pairs,
     store::{Object, ObjectKey, Objects, State, list as in_order},
+    table::Columns,
 };
 
 const TOO_OLD: &str = "The provided continue parameter is too old to display a consistent list \
@@ -77,6 +78,9 @@ pub(crate) fn list(call: &Call) -> Result<Response<Body>, Status> {
             render::made(call, StatusCode::OK, &list)
         }
         As::Metadata(version) => metadata_page(call, version, &page),
+        As::Table(version) if call.accepted.media == Media::Json && !call.pretty => {
+            stream_table(call, version, page)
+        }
         As::Table(version) => {
             let objects = page
                 .objects
@@ -236,7 +240,30 @@ fn stream_page(call: &Call, page: Page) -> Response<Body> {
         page.metadata,
     );
     let resource = call.resource.clone();
-    let objects = page.objects;
+    stream_items(head, page.objects, move |out, object| {
+        render::put_item(out, &resource, object);
+    })
+}
+
+/// A Table, row by row: only one object is parsed at a time.
+fn stream_table(call: &Call, version: &'static str, page: Page) -> Response<Body> {
+    let head = render::table_head(call, version, &page.metadata);
+    let (resource, include, now) = (call.resource.clone(), render::included(call), call.now);
+    let columns = Columns::of(&call.resource);
+    stream_items(head, page.objects, move |out, object| {
+        let object = render::value(&resource, object);
+        out.put_slice(&render::to_bytes(
+            &columns.row(&object, include, version, now),
+        ));
+    })
+}
+
+/// A response of `head`, the objects as `put` writes them, and a tail, gathered into chunks.
+fn stream_items(
+    head: String,
+    objects: Vec<Arc<Object>>,
+    put: impl Fn(&mut BytesMut, &Object) + Send + 'static,
+) -> Response<Body> {
     let chunks = stream::unfold((0_usize, head), move |(mut at, head)| {
         if at > objects.len() {
             return std::future::ready(None);
@@ -247,7 +274,7 @@ fn stream_page(call: &Call, page: Page) -> Response<Body> {
             if at > 0 {
                 out.put_u8(b',');
             }
-            render::put_item(&mut out, &resource, &objects[at]);
+            put(&mut out, &objects[at]);
             at += 1;
         }
         if at == objects.len() {

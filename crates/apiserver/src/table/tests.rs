@@ -24,7 +24,7 @@ fn one_cell(ty: &str, path: &str, object: Value) -> Value {
         columns,
         ..Custom::default()
     });
-    let row = Columns::of(&resource).row(&object, Include::None, "v1", now());
+    let row = Columns::of(&Arc::new(resource)).row(&object, Include::None, "v1", now());
     row["cells"][1].clone()
 }
 
@@ -57,7 +57,7 @@ fn custom_columns_follow_their_paths() {
             json!(null),
         ),
         ("string", ".metadata.labels.a\\.b/c", json!("l")),
-        ("string", ".metadata.labels['a.b/c']", json!("l")),
+        ("string", ".metadata.labels['a\\.b/c']", json!("l")),
         ("date", ".metadata.creationTimestamp", json!("60m")),
         ("date", ".spec.list[0]", json!("<unknown>")),
         ("integer", ".spec.map", json!(null)),
@@ -70,23 +70,22 @@ fn custom_columns_follow_their_paths() {
 
 #[test]
 fn custom_resources_without_columns_show_name_and_age() {
-    let mut resource = row("example.com", "things", "Thing", true);
-    resource.custom = Some(Custom::default());
-    let columns = Columns::of(&resource);
-    assert_eq!(columns.definitions()[1]["name"], "Age");
-    resource.custom = Some(Custom {
-        columns: vec![column("X", "string", ".x")],
-        ..Custom::default()
-    });
-    let columns = Columns::of(&resource);
-    let names: Vec<Value> = columns
-        .definitions()
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|c| c["name"].clone())
-        .collect();
-    assert_eq!(names, ["Name", "X"]);
+    let names = |columns: Vec<PrinterColumn>| -> Vec<Value> {
+        let mut resource = row("example.com", "things", "Thing", true);
+        resource.custom = Some(Custom {
+            columns,
+            ..Custom::default()
+        });
+        let definitions = Columns::of(&Arc::new(resource)).definitions();
+        definitions
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|c| c["name"].clone())
+            .collect()
+    };
+    assert_eq!(names(Vec::new()), ["Name", "Age"]);
+    assert_eq!(names(vec![column("X", "string", ".x")]), ["Name", "X"]);
 }
 
 #[test]
