@@ -24,6 +24,8 @@ pub(crate) const GIT_VERSION: &str = concat!("v1.35.4+flotilla.", env!("CARGO_PK
 /// OpenAPI v3 document has, which is to say for kinds that are not served; then a document without
 /// definitions lets it go on to its own, clearer error. The full document is there as JSON.
 const GNOSTIC: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+/// What it is called in the answer: the `@` of the request is no valid media type.
+const GNOSTIC_TYPE: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 /// `swagger: "2.0"` and `info: {title: "Kubernetes", version: "v1.35"}` in gnostic's protobuf.
 const GNOSTIC_DOCUMENT: &[u8] = b"\x0a\x032.0\x12\x13\x0a\x0aKubernetes\x12\x05v1.35";
 
@@ -96,7 +98,7 @@ async fn open_api(
     if path == "/openapi/v2" && accept.as_deref().is_some_and(|a| a.contains(GNOSTIC)) {
         return Ok(render::with_type(
             StatusCode::OK,
-            GNOSTIC,
+            GNOSTIC_TYPE,
             body::full(GNOSTIC_DOCUMENT),
         ));
     }

@@ -25,7 +25,7 @@ use crate::{
     pki::{self, Pki},
     serve,
     service::Service,
-    store::{Fsync, Store, StoreConfig, StoreError},
+    store::{Fsync, History, Store, StoreConfig, StoreError},
 };
 
 /// How to run a server.
@@ -35,6 +35,8 @@ pub struct Config {
     pub data_dir: Option<PathBuf>,
     /// When writes reach the disk. Default: before they are acknowledged.
     pub fsync: Fsync,
+    /// How much history watches and old reads can use. Default: five minutes, as upstream.
+    pub history: History,
     /// Where to listen; port 0 lets the system choose. `None` serves only this process. Default
     /// `127.0.0.1:6443`.
     pub listen: Option<SocketAddr>,
@@ -55,6 +57,7 @@ impl Default for Config {
         Self {
             data_dir: None,
             fsync: Fsync::Batch,
+            history: History::default(),
             listen: Some(SocketAddr::from(([127, 0, 0, 1], 6443))),
             names: Vec::new(),
             service_address: IpAddr::from([10, 96, 0, 1]),
@@ -265,6 +268,7 @@ fn open_store(config: &Config, now: Timestamp) -> Result<Store, StoreError> {
     };
     let mut store = StoreConfig::new(path);
     store.fsync = config.fsync;
+    store.history = config.history.clone();
     Store::open(store, now)
 }
 

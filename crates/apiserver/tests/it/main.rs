@@ -5,5 +5,6 @@
 mod bad_input;
 mod custom;
 mod objects;
+mod paths;
 mod support;
 mod watches;

@@ -1,9 +1,9 @@
 //! A server for each test, and raw requests to it.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use bytes::Bytes;
-use flotilla_apiserver::{ApiServer, Config, Handle, access::Identity, kubeconfig};
+use flotilla_apiserver::{ApiServer, Config, Handle, access::Identity, kubeconfig, store::History};
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -36,6 +36,23 @@ pub(crate) async fn over_the_wire() -> (Handle, kube::Client) {
         .unwrap();
     let client = kube::Client::try_from(config).unwrap();
     (server, client)
+}
+
+/// A server in memory that forgets its history at once.
+pub(crate) async fn forgetful() -> Handle {
+    let history = History {
+        age: Duration::ZERO,
+        events_min: 0,
+        events_max: 0,
+        ..History::default()
+    };
+    ApiServer::start(Config {
+        listen: None,
+        history,
+        ..Config::default()
+    })
+    .await
+    .unwrap()
 }
 
 /// What came back.

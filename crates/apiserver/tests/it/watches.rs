@@ -11,7 +11,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{in_process, over_the_wire, send};
+use crate::support::{forgetful, in_process, over_the_wire, send};
 
 fn config_map(name: &str, app: &str) -> ConfigMap {
     let mut map = ConfigMap::default();
@@ -180,4 +180,66 @@ async fn a_watch_from_the_future_is_refused_and_one_ends_with_the_server() {
     server.stop().await;
     let events = tokio::time::timeout(Duration::from_secs(5), events.collect::<Vec<_>>()).await;
     assert!(events.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_watch_from_before_history_says_so_in_its_stream() {
+    let server = forgetful().await;
+    let api: Api<ConfigMap> = Api::default_namespaced(server.client("test"));
+    let made = api
+        .create(&PostParams::default(), &config_map("a", "x"))
+        .await
+        .unwrap();
+    let before = made.metadata.resource_version.unwrap();
+    api.delete("a", &DeleteParams::default()).await.unwrap();
+    let target = format!(
+        "/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=2&resourceVersion={before}"
+    );
+    let reply = send(&server, "GET", &target, &[], "").await;
+    assert_eq!(reply.code, 200);
+    let event: Value = serde_json::from_slice(&reply.bytes).unwrap();
+    assert_eq!(
+        (&event["type"], &event["object"]["code"]),
+        (&json!("ERROR"), &json!(410))
+    );
+    assert_eq!(event["object"]["reason"], "Expired");
+}
+
+#[tokio::test]
+async fn a_page_from_before_history_comes_with_a_way_on() {
+    let server = forgetful().await;
+    let api: Api<ConfigMap> = Api::default_namespaced(server.client("test"));
+    for name in ["a", "b", "c"] {
+        api.create(&PostParams::default(), &config_map(name, "x"))
+            .await
+            .unwrap();
+    }
+    let path = "/api/v1/namespaces/default/configmaps";
+    let first = send(&server, "GET", &format!("{path}?limit=1"), &[], "")
+        .await
+        .json();
+    let token = first["metadata"]["continue"].as_str().unwrap().to_owned();
+    api.delete("c", &DeleteParams::default()).await.unwrap();
+    let expired = send(
+        &server,
+        "GET",
+        &format!("{path}?limit=1&continue={token}"),
+        &[],
+        "",
+    )
+    .await;
+    assert_eq!(expired.code, 410);
+    let token = expired.json()["metadata"]["continue"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let second = send(
+        &server,
+        "GET",
+        &format!("{path}?limit=1&continue={token}"),
+        &[],
+        "",
+    )
+    .await;
+    assert_eq!(second.json()["items"][0]["metadata"]["name"], "b");
 }

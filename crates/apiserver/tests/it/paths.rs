@@ -1,0 +1,165 @@
+//! Health, version, metrics, the index, and who may see what.
+
+use flotilla_apiserver::{
+    ApiServer, Config, Handle, access::Identity, auth::token_file::TokenFile, engine::Limits,
+};
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use serde_json::Value;
+use tower::Service as _;
+
+use crate::support::{in_process, send};
+
+/// A request without an identity of the connection, perhaps with a token.
+async fn stranger(server: &Handle, path: &str, token: Option<&str>) -> (u16, Value) {
+    let mut request = Request::builder().uri(path);
+    if let Some(token) = token {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    let request = request.body(Full::new(bytes::Bytes::new())).unwrap();
+    let response = server.service().call(request).await.unwrap();
+    let code = response.status().as_u16();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    (code, serde_json::from_slice(&bytes).unwrap_or_default())
+}
+
+#[tokio::test]
+async fn health_is_for_everybody_and_names_its_checks() {
+    let server = in_process().await;
+    for path in ["/healthz", "/livez", "/readyz", "/readyz/ping", "/version"] {
+        assert_eq!(stranger(&server, path, None).await.0, 200, "{path}");
+    }
+    let verbose = send(&server, "GET", "/readyz?verbose&exclude=etcd", &[], "").await;
+    assert_eq!(
+        std::str::from_utf8(&verbose.bytes).unwrap(),
+        "[+]ping ok\n[+]etcd excluded: ok\n[+]shutdown ok\nreadyz check passed\n"
+    );
+    assert_eq!(
+        send(&server, "GET", "/readyz/nothing", &[], "").await.code,
+        404
+    );
+    let version = stranger(&server, "/version", None).await.1;
+    assert!(
+        version["gitVersion"]
+            .as_str()
+            .unwrap()
+            .starts_with("v1.35.4+flotilla.")
+    );
+}
+
+#[tokio::test]
+async fn strangers_are_turned_away_and_tokens_are_known() {
+    let mut tokens = TokenFile::default();
+    tokens.insert("secret", Identity::user("jane", []));
+    let config = Config {
+        listen: None,
+        tokens,
+        ..Config::default()
+    };
+    let server = ApiServer::start(config).await.unwrap();
+    let (code, status) = stranger(&server, "/api/v1/pods", None).await;
+    assert_eq!(
+        (code, status["message"].as_str()),
+        (401, Some("Unauthorized"))
+    );
+    assert_eq!(
+        stranger(&server, "/api/v1/pods", Some("wrong")).await.0,
+        401
+    );
+    let (code, status) = stranger(&server, "/api/v1/pods", Some("secret")).await;
+    assert_eq!(code, 403);
+    assert_eq!(
+        status["message"],
+        "pods is forbidden: User \"jane\" cannot list resource \"pods\" in API group \"\" at the \
+         cluster scope"
+    );
+    assert_eq!(
+        stranger(&server, "/api", Some("secret")).await.0,
+        200,
+        "discovery is for users"
+    );
+    assert_eq!(stranger(&server, "/metrics", Some("secret")).await.0, 403);
+}
+
+#[tokio::test]
+async fn acting_as_somebody_else_means_having_their_rights() {
+    let server = in_process().await;
+    let jane = [("impersonate-user", "jane")];
+    let reply = send(&server, "GET", "/api/v1/nodes", &jane, "").await;
+    assert_eq!(reply.code, 403);
+    let nobody = [("impersonate-group", "g")];
+    assert_eq!(
+        send(&server, "GET", "/api/v1/nodes", &nobody, "")
+            .await
+            .code,
+        400
+    );
+}
+
+#[tokio::test]
+async fn too_much_at_once_is_refused() {
+    let limits = Limits {
+        reads_max: 0,
+        writes_max: 0,
+        watches_max: 0,
+        ..Limits::default()
+    };
+    let error = ApiServer::start(Config {
+        listen: None,
+        limits,
+        ..Config::default()
+    })
+    .await;
+    // With no place for writes not even the first objects can be made.
+    assert!(
+        error
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("Too many requests")
+    );
+}
+
+#[tokio::test]
+async fn metrics_count_requests_and_objects() {
+    let server = in_process().await;
+    send(&server, "GET", "/api/v1/namespaces", &[], "").await;
+    send(&server, "GET", "/apis/made/up/things", &[], "").await;
+    let text = send(&server, "GET", "/metrics", &[], "").await.bytes;
+    let text = std::str::from_utf8(&text).unwrap();
+    for part in [
+        "apiserver_request_total{verb=\"LIST\",group=\"\",version=\"v1\",resource=\"namespaces\"",
+        "apiserver_request_duration_seconds_bucket",
+        "apiserver_storage_objects{resource=\"namespaces\"} 4",
+        "apiserver_current_inflight_requests{request_kind=\"readOnly\"}",
+    ] {
+        assert!(text.contains(part), "{part} is missing");
+    }
+    assert!(
+        !text.contains("things"),
+        "paths that are not served must not become labels"
+    );
+    assert!(text.ends_with("# EOF\n"));
+}
+
+#[tokio::test]
+async fn the_index_lists_paths_and_people_get_indented_json() {
+    let server = in_process().await;
+    let index = send(&server, "GET", "/", &[], "").await.json();
+    assert!(
+        index["paths"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|p| p == "/apis/apps/v1")
+    );
+    let curl = [("user-agent", "curl/8.5")];
+    let pretty = send(&server, "GET", "/api/v1/namespaces/default", &curl, "").await;
+    assert!(
+        pretty
+            .bytes
+            .starts_with(b"{\n  \"kind\": \"Namespace\",\n  \"apiVersion\": \"v1\",")
+    );
+    assert!(pretty.headers.contains_key("audit-id"));
+    assert_eq!(pretty.headers["cache-control"], "no-cache, private");
+}
