@@ -5,7 +5,6 @@ mod collector;
 mod endpoints;
 mod namespaces;
 mod resources;
-mod roles;
 
 use std::{
     fmt::Debug,
@@ -47,7 +46,6 @@ pub struct Metrics {
     collector: QueueMetrics,
     namespaces: QueueMetrics,
     addresses: QueueMetrics,
-    roles: QueueMetrics,
 }
 
 /// Why a reconcile failed; it is tried again.
@@ -72,7 +70,6 @@ pub async fn run(client: Client, config: Config, metrics: Metrics, stop: Cancell
     let resources = Resources::new(client.clone());
     tasks.spawn("resources", resources.clone().follow());
     endpoints::spawn(&mut tasks, client.clone(), metrics.endpoints);
-    roles::spawn(&mut tasks, client.clone(), metrics.roles);
     collector::spawn(
         &mut tasks,
         client.clone(),
@@ -109,7 +106,6 @@ impl Metrics {
             collector: queue("garbage_collector"),
             namespaces: queue("namespaces"),
             addresses: queue("addresses"),
-            roles: queue("roles"),
         }
     }
 }

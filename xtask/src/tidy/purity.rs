@@ -36,7 +36,6 @@ const SHELLS: &[(&str, &[&str])] = &[
     ),
     ("bench", &["*"]),
     ("cli", &["*"]),
-    ("controllers", &["controller", "controller/*"]),
     (
         "dns",
         &[

@@ -7,6 +7,7 @@
 //!
 //! Source: Kubernetes v1.35, apiextensions-apiserver `pkg/apiserver/schema/cel`.
 
+mod check;
 pub mod engine;
 mod functions;
 mod rewrite;
@@ -58,11 +59,13 @@ struct Compiled {
 
 /// A mistake in a rule, found when it is compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RuleError {
-    /// Whether `messageExpression` is at fault rather than `rule`.
-    pub in_message: bool,
-    /// What is wrong, as upstream says it.
-    pub detail: String,
+pub enum RuleError {
+    /// In the rule, as upstream says it.
+    Rule(String),
+    /// In its `messageExpression`.
+    Message(String),
+    /// The rule could cost too much.
+    TooExpensive(String),
 }
 
 /// Compiles the rules of a schema; `None` when it has none.
@@ -71,29 +74,74 @@ pub fn compile(root: &Arc<Node>) -> Option<Rules> {
     place(root, &mut done).map(|root| Rules { root })
 }
 
+/// Most a rule may cost for the largest object the schema allows (upstream's limit).
+const ESTIMATE_MAX: u64 = 10_000_000;
+/// How far over the limit an estimate must be before we trust it.
+const ESTIMATE_SLACK: u64 = 100;
+
 /// Compiles one rule only to see whether that works, and whether it reads `oldSelf`.
+///
+/// `times` is how often the place can occur in one object; `None` when that has no bound.
 ///
 /// # Errors
 /// The first mistake.
-pub fn try_rule(rule: &Rule, node: &Arc<Node>) -> Result<bool, RuleError> {
-    let compiled = Compiled::new(rule, node);
-    if let Err(why) = compiled.program {
-        let detail = format!("compilation failed: {why}");
-        return Err(RuleError {
-            in_message: false,
-            detail,
-        });
+pub fn try_rule(
+    rule: &Rule,
+    node: &Arc<Node>,
+    is_root: bool,
+    times: Option<u64>,
+) -> Result<bool, RuleError> {
+    let invalid = |why: String| RuleError::Rule(format!("compilation failed: {why}"));
+    let program = Expression::compile(&rule.rule, &VARIABLES).map_err(invalid)?;
+    let found = check::check(program.tree(), node, is_root, rule.optional_old_self);
+    if let Some(problem) = found.problems.first() {
+        return Err(invalid(issue(
+            &rule.rule,
+            problem.find(&rule.rule),
+            &problem.text,
+        )));
     }
-    if !rule.message_expression.trim().is_empty() {
-        Expression::compile(&rule.message_expression, &VARIABLES).map_err(|why| {
-            let detail = format!("messageExpression compilation failed: {why}");
-            RuleError {
-                in_message: true,
-                detail,
-            }
-        })?;
+    if !matches!(found.ty, check::Ty::Bool | check::Ty::Any) {
+        return Err(RuleError::Rule(
+            "cel expression must evaluate to a bool".into(),
+        ));
     }
-    Ok(compiled.uses_old_self)
+    let times = times.unwrap_or_else(|| (3 << 20) / (check::bytes_min(node) + 1));
+    let cost = found.cost.saturating_mul(times);
+    if cost / ESTIMATE_SLACK > ESTIMATE_MAX {
+        return Err(RuleError::TooExpensive(
+            "estimated rule cost exceeds budget by factor of more than 100x (try simplifying the \
+             rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings \
+             are declared)"
+                .into(),
+        ));
+    }
+    let source = &*rule.message_expression;
+    if !source.trim().is_empty() {
+        let invalid = |why: String| {
+            RuleError::Message(format!("messageExpression compilation failed: {why}"))
+        };
+        let message = Expression::compile(source, &VARIABLES).map_err(invalid)?;
+        let found = check::check(message.tree(), node, is_root, rule.optional_old_self);
+        if let Some(problem) = found.problems.first() {
+            return Err(invalid(issue(source, problem.find(source), &problem.text)));
+        }
+        if !matches!(found.ty, check::Ty::String | check::Ty::Any) {
+            let why = "messageExpression must evaluate to a string";
+            return Err(RuleError::Message(why.into()));
+        }
+    }
+    Ok(program.uses("oldSelf"))
+}
+
+/// How often a list's items or a map's values can occur, given how often it can itself.
+pub fn times_inside(node: &Node, times: Option<u64>) -> Option<u64> {
+    let checks = node.checks.as_deref()?;
+    let bound = match &node.items {
+        Some(_) => checks.max_items,
+        None => checks.max_properties,
+    };
+    times?.checked_mul(u64::try_from(bound?).ok()?)
 }
 
 /// One mistake in an expression as cel-go prints it, with the line it stands in.

@@ -202,7 +202,7 @@ async fn status_and_scale_have_their_own_endpoints() {
 }
 
 #[tokio::test]
-async fn other_versions_and_field_selectors_work() {
+async fn other_versions_tables_and_field_selectors_work() {
     let server = in_process().await;
     post(&server, CRDS, &definition()).await;
     post(&server, TABS, &tab("a", json!({"cronSpec": "* * * * *"}))).await;
@@ -230,6 +230,27 @@ async fn other_versions_and_field_selectors_work() {
         .await
         .json();
     assert_eq!(list["items"].as_array().unwrap().len(), 1);
+    let accept = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
+    let table = send(&server, "GET", TABS, &accept, "").await.json();
+    assert_eq!(table["columnDefinitions"][1]["name"], "Spec");
+    assert_eq!(table["rows"][1]["cells"][1], "1 * * * *");
+}
+
+#[tokio::test]
+async fn server_side_apply_knows_the_schema() {
+    let server = in_process().await;
+    post(&server, CRDS, &definition()).await;
+    let media = [("content-type", "application/apply-patch+yaml")];
+    let path = format!("{TABS}/a?fieldManager=me");
+    let body = tab("a", json!({"cronSpec": "* * * * *", "replicas": 2}));
+    let reply = send(&server, "PATCH", &path, &media, body.to_string()).await;
+    assert_eq!(reply.code, 201, "{}", reply.message());
+    let body = tab("a", json!({"cronSpec": "* * * * *"}));
+    let reply = send(&server, "PATCH", &path, &media, body.to_string()).await;
+    assert_eq!(
+        reply.json()["spec"],
+        json!({"cronSpec": "* * * * *", "image": "busybox"})
+    );
 }
 
 #[tokio::test]

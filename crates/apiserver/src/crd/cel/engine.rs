@@ -136,6 +136,11 @@ impl Expression {
         self.variables.iter().any(|v| v.as_ref() == variable)
     }
 
+    /// The rewritten syntax tree.
+    pub(super) fn tree(&self) -> &IdedExpr {
+        &self.tree
+    }
+
     /// Evaluates with these variables; also returns what it cost, at most about `limit`.
     pub fn evaluate(
         &self,

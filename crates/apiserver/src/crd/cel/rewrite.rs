@@ -447,6 +447,12 @@ impl Problem {
     /// Where in the source the name stands: the byte offset of its first whole-word occurrence.
     pub(super) fn find(&self, source: &str) -> usize {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        if self.name.starts_with('.') || !self.name.starts_with(is_word) {
+            // A field or an operator: what comes before does not matter.
+            let mut places = source.match_indices(self.name.as_str());
+            let whole = places.find(|(at, n)| !source[at + n.len()..].starts_with(is_word));
+            return whole.map_or(0, |(at, _)| at);
+        }
         source
             .match_indices(&self.name)
             .find(|(at, name)| {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::engine::{Answer, Expression, Failure, Interrupt};
 use super::value::{bind, escape};
-use super::{CALL_COST_MAX, compile};
+use super::{CALL_COST_MAX, RuleError, compile, try_rule};
 use crate::crd::structural::{Pool, parse};
 
 fn eval(source: &str, this: Value) -> Result<Answer, Failure> {
@@ -310,4 +310,109 @@ fn expressions_too_deep_for_the_stack_do_not_compile() {
             &source[..20]
         );
     }
+}
+
+/// Mistakes of a rule at `spec`, of which these are the properties.
+fn mistakes(properties: Value, rule: Value) -> Option<RuleError> {
+    let spec =
+        json!({"type": "object", "properties": properties, "x-kubernetes-validations": [rule]});
+    let node = parse(&spec, &mut Pool::new()).expect("parses");
+    try_rule(&node.rules[0], &node, false, Some(1)).err()
+}
+
+#[test]
+fn fields_and_types_are_checked_beside_the_schema() {
+    let properties = json!({
+        "n": {"type": "integer"}, "s": {"type": "string"}, "d": {"type": "number"},
+        "l": {"type": "array", "maxItems": 10, "items": {"type": "object", "properties": {"k": {"type": "string", "maxLength": 10}}}},
+        "m": {"type": "object", "additionalProperties": {"type": "string"}},
+        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+        "x": {"x-kubernetes-int-or-string": true}, "a-b": {"type": "string"}, "t": {"type": "string", "format": "date-time"}
+    });
+    for (rule, text) in [
+        (
+            "self.nope == 1",
+            "ERROR: <input>:1:5: undefined field 'nope'\n | self.nope == 1\n | ....^",
+        ),
+        (
+            "has(self.nope)",
+            "ERROR: <input>:1:9: undefined field 'nope'",
+        ),
+        (
+            "self.l.all(i, i.nope == '')",
+            "ERROR: <input>:1:16: undefined field 'nope'",
+        ),
+        (
+            "oldSelf.nope == self.n",
+            "ERROR: <input>:1:8: undefined field 'nope'",
+        ),
+        (
+            "self.s.nope == 1",
+            "type 'string' does not support field selection",
+        ),
+        (
+            "self.n == 'a'",
+            "ERROR: <input>:1:8: found no matching overload for '_==_' applied to '(int, string)'",
+        ),
+        (
+            "self.s > 1",
+            "found no matching overload for '_>_' applied to '(string, int)'",
+        ),
+        (
+            "self.d == 1",
+            "found no matching overload for '_==_' applied to '(double, int)'",
+        ),
+    ] {
+        let Some(RuleError::Rule(why)) = mistakes(properties.clone(), json!({"rule": rule})) else {
+            panic!("{rule} should be refused");
+        };
+        assert!(why.contains(text), "{rule}: {why}");
+    }
+    for rule in ["self.n + 1", "self.s", "self.l"] {
+        let why = RuleError::Rule("cel expression must evaluate to a bool".into());
+        assert_eq!(
+            mistakes(properties.clone(), json!({"rule": rule})),
+            Some(why)
+        );
+    }
+    let message = json!({"rule": "true", "messageExpression": "self.n"});
+    let why = RuleError::Message("messageExpression must evaluate to a string".into());
+    assert_eq!(mistakes(properties.clone(), message), Some(why));
+    for rule in [
+        "self.n > 1.5 && self.s != ''",
+        "self.l.all(i, has(i.k) && i.k.size() > 0)",
+        "self.l.exists(i, v, i > 0 && v.k == 'a')",
+        "self.m.all(k, self.m[k] != '')",
+        "self.m['x'] == 'y'",
+        "self.free.anything.goes == 1",
+        "self.x == 1 || self.x == 'a'",
+        "self.a__dash__b == 'x'",
+        "self.t > timestamp('2020-01-01T00:00:00Z')",
+        "self.?s.orValue('x') == 'x'",
+        "self.l.map(i, i.k)[0] == 'a'",
+        "cel.bind(q, self.n, q > 1)",
+        "type(self.x) == int",
+        "(self.n > 1 ? self.s : 'a') == 'a'",
+        "self == oldSelf",
+    ] {
+        assert_eq!(
+            mistakes(properties.clone(), json!({"rule": rule})),
+            None,
+            "{rule}"
+        );
+    }
+}
+
+#[test]
+fn rules_that_could_run_forever_are_refused_when_the_definition_is_made() {
+    let list = |max: Value| json!({"l": {"type": "array", "maxItems": max, "items": {"type": "string", "maxLength": 10}}});
+    let rule = json!({"rule": "self.l.all(a, self.l.all(b, self.l.all(c, a == b || b == c)))"});
+    assert!(
+        matches!(mistakes(list(Value::Null), rule.clone()), Some(RuleError::TooExpensive(why)) if why.starts_with("estimated rule cost exceeds budget by factor of more than 100x"))
+    );
+    assert_eq!(mistakes(list(json!(20)), rule), None);
+    assert_eq!(
+        mistakes(list(Value::Null), json!({"rule": "self.l.all(a, a != '')"})),
+        None
+    );
 }

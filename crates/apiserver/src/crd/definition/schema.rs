@@ -9,7 +9,7 @@ use flotilla_machinery::status::FieldError;
 use serde_json::{Map, Value};
 
 use super::{defaults, rules};
-use crate::crd::cel;
+use crate::crd::cel::{self, RuleError};
 use crate::crd::fieldpath;
 use crate::crd::formats::Format;
 use crate::crd::path::Path;
@@ -85,7 +85,12 @@ pub(super) fn check(schema: &Value, has_status: bool, path: &Path<'_>) -> Vec<Fi
     if errors.is_empty()
         && let Some(node) = node
     {
-        check_rules(&node, path, None, &mut errors);
+        let place = Place {
+            uncorrelated: None,
+            times: Some(1),
+            is_root: true,
+        };
+        check_rules(&node, path, place, &mut errors);
     }
     errors
 }
@@ -531,29 +536,38 @@ impl Walk {
     }
 }
 
-/// Compiles every rule; `uncorrelated` is the part around this place whose old and new values
-/// cannot be told apart.
-fn check_rules(
-    node: &Arc<Node>,
-    path: &Path<'_>,
-    uncorrelated: Option<&Path<'_>>,
-    errors: &mut Vec<FieldError>,
-) {
+/// What matters to the rules of a place.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    /// The part around it whose old and new values cannot be told apart.
+    uncorrelated: Option<&'p Path<'p>>,
+    /// How often it can occur in one object.
+    times: Option<u64>,
+    is_root: bool,
+}
+
+/// Compiles every rule.
+fn check_rules(node: &Arc<Node>, path: &Path<'_>, place: Place<'_>, errors: &mut Vec<FieldError>) {
     let at = path.child("x-kubernetes-validations");
     for (n, rule) in node.rules.iter().enumerate() {
         let at = at.index(n);
         let shown = super::check::rule_value(rule);
-        match cel::try_rule(rule, node) {
-            Err(why) => {
-                let field = if why.in_message {
-                    "messageExpression"
-                } else {
-                    "rule"
-                };
-                errors.push(FieldError::invalid(at.child(field), shown, why.detail));
+        match cel::try_rule(rule, node, place.is_root, place.times) {
+            Err(RuleError::Rule(why)) => {
+                errors.push(FieldError::invalid(at.child("rule"), shown, why));
+            }
+            Err(RuleError::Message(why)) => {
+                errors.push(FieldError::invalid(
+                    at.child("messageExpression"),
+                    shown,
+                    why,
+                ));
+            }
+            Err(RuleError::TooExpensive(why)) => {
+                errors.push(FieldError::forbidden(at.child("rule"), why));
             }
             Ok(true) => {
-                if let Some(around) = uncorrelated {
+                if let Some(around) = place.uncorrelated {
                     let why = format!(
                         "oldSelf cannot be used on the uncorrelatable portion of the schema within \
                          {around}"
@@ -568,20 +582,34 @@ fn check_rules(
             Ok(false) => {}
         }
     }
+    let inner = Place {
+        is_root: false,
+        ..place
+    };
     let properties = path.child("properties");
     for (name, property) in &node.properties {
-        check_rules(property, &properties.key(name), uncorrelated, errors);
+        check_rules(property, &properties.key(name), inner, errors);
     }
+    let many = Place {
+        times: cel::times_inside(node, place.times),
+        ..inner
+    };
     if let Additional::Schema(values) = &node.additional {
-        check_rules(
-            values,
-            &path.child("additionalProperties"),
-            uncorrelated,
-            errors,
-        );
+        check_rules(values, &path.child("additionalProperties"), many, errors);
     }
     if let Some(items) = &node.items {
-        let around = uncorrelated.or((node.list != ListType::Map).then_some(path));
-        check_rules(items, &path.child("items"), around, errors);
+        let around = place
+            .uncorrelated
+            .or((node.list != ListType::Map).then_some(path));
+        let items_path = path.child("items");
+        check_rules(
+            items,
+            &items_path,
+            Place {
+                uncorrelated: around,
+                ..many
+            },
+            errors,
+        );
     }
 }

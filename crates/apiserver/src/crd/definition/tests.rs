@@ -357,7 +357,7 @@ fn rules_are_checked_when_the_definition_is_made() {
         assert!(found.iter().any(|e| e.contains(text)), "{text}\n{found:#?}");
     }
     let list = json!({"type": "object", "properties": {"l": {"type": "array", "items": {
-        "type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}});
+        "type": "string", "maxLength": 9, "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}});
     assert!(schema_errors(list)[0].ends_with(
         "oldSelf cannot be used on the uncorrelatable portion of the schema within s.properties[l]"
     ));
