@@ -1,0 +1,3 @@
+//! The GSLB on real API servers and DNS servers, all in this process and linked by loopback DNS only.
+
+mod fleet;
