@@ -5,6 +5,7 @@ mod collector;
 mod endpoints;
 mod namespaces;
 mod resources;
+mod roles;
 
 use std::{
     fmt::Debug,
@@ -46,6 +47,7 @@ pub struct Metrics {
     collector: QueueMetrics,
     namespaces: QueueMetrics,
     addresses: QueueMetrics,
+    roles: QueueMetrics,
 }
 
 /// Why a reconcile failed; it is tried again.
@@ -70,6 +72,7 @@ pub async fn run(client: Client, config: Config, metrics: Metrics, stop: Cancell
     let resources = Resources::new(client.clone());
     tasks.spawn("resources", resources.clone().follow());
     endpoints::spawn(&mut tasks, client.clone(), metrics.endpoints);
+    roles::spawn(&mut tasks, client.clone(), metrics.roles);
     collector::spawn(
         &mut tasks,
         client.clone(),
@@ -106,6 +109,7 @@ impl Metrics {
             collector: queue("garbage_collector"),
             namespaces: queue("namespaces"),
             addresses: queue("addresses"),
+            roles: queue("roles"),
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::names::ANNOTATIONS_BYTES_MAX;
 
 pub use self::error::Error;
 pub use self::managers::Operation;
+pub use self::times::revert_times;
 pub use self::typed::Shape;
 
 use self::managers::{Identity, Managers};
@@ -32,6 +33,8 @@ mod fields;
 mod managers;
 mod merge;
 mod reconcile;
+pub mod scale;
+mod times;
 mod typed;
 mod updater;
 mod validate;

@@ -36,6 +36,7 @@ const SHELLS: &[(&str, &[&str])] = &[
     ),
     ("bench", &["*"]),
     ("cli", &["*"]),
+    ("controllers", &["controller", "controller/*"]),
     (
         "dns",
         &[

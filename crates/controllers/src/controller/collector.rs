@@ -6,14 +6,17 @@ use std::{
 };
 
 use flotilla_operator::{Backoff, Outcome, Queue, QueueMetrics, Tasks};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::{api::core::v1::ObjectReference, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::{
     Api, Client, ResourceExt,
     api::{
         DeleteParams, DynamicObject, PartialObjectMeta, Patch, PatchParams, Preconditions,
         PropagationPolicy,
     },
-    runtime::watcher::{self, Event},
+    runtime::{
+        events::{Event as PublishedEvent, EventType, Recorder, Reporter},
+        watcher::{self, Event},
+    },
 };
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -195,16 +198,42 @@ async fn reconcile(
         };
         let answer = verify(&client, &resources, &owner, &namespace).await?;
         if answer == Answer::Unresolvable {
-            tracing::warn!(
-                object = place.name,
-                kind = place.kind,
-                owner = owner.name,
-                "A cluster-scoped object names a namespaced owner and is never collected for it"
-            );
+            complain(&client, &uid, &place, &owner).await;
         }
         world.lock().graph.owner_is(&owner, &namespace, answer);
     }
     Ok(Outcome::Again(NOT_YET))
+}
+
+/// Tells people that an owner reference can never be followed. An event that cannot be written is not worth a retry.
+async fn complain(client: &Client, uid: &Uid, place: &Place, owner: &OwnerRef) {
+    let reporter = Reporter {
+        controller: "garbage-collector-controller".into(),
+        instance: None,
+    };
+    let object = ObjectReference {
+        api_version: Some(place.api_version.clone()),
+        kind: Some(place.kind.clone()),
+        name: Some(place.name.clone()),
+        uid: Some(uid.clone()),
+        ..ObjectReference::default()
+    };
+    let event = PublishedEvent {
+        type_: EventType::Warning,
+        reason: "OwnerRefInvalidNamespace".into(),
+        note: Some(format!(
+            "ownerRef [{}/{}, name: {}, uid: {}] names a namespaced kind, which a cluster-scoped object cannot be owned by",
+            owner.api_version, owner.kind, owner.name, owner.uid
+        )),
+        action: "GarbageCollect".into(),
+        secondary: None,
+    };
+    if let Err(error) = Recorder::new(client.clone(), reporter)
+        .publish(&event, &object)
+        .await
+    {
+        tracing::debug!(%error, object = place.name, "An event could not be written");
+    }
 }
 
 /// Asks the server whether an owner exists.

@@ -9,7 +9,9 @@ use flotilla_controllers::{Config, Metrics, run};
 use k8s_openapi::api::{
     core::v1::{ConfigMap, Endpoints, Namespace, Pod, Secret, Service, ServiceAccount},
     discovery::v1::EndpointSlice,
+    events::v1::Event,
     networking::v1::Ingress,
+    rbac::v1::ClusterRole,
 };
 use kube::{
     Api, Client, Resource, ResourceExt,
@@ -399,5 +401,67 @@ async fn load_balancers_and_ingresses_get_addresses_and_give_them_back() {
         addresses(service) == ["192.0.2.1", "192.0.2.2"]
     })
     .await;
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn aggregated_roles_show_the_rules_they_collect() {
+    let cluster = Cluster::start().await;
+    let roles: Api<ClusterRole> = Api::all(cluster.client.clone());
+    let has = |resource: &'static str| {
+        move |role: Option<&ClusterRole>| {
+            let rules = role
+                .and_then(|role| role.rules.as_ref())
+                .into_iter()
+                .flatten();
+            rules
+                .filter_map(|rule| rule.resources.as_ref())
+                .flatten()
+                .any(|found| found == resource)
+        }
+    };
+    until(roles.clone(), "admin", has("rolebindings")).await;
+    let role = json!({
+        "metadata": {"name": "more", "labels": {"rbac.authorization.k8s.io/aggregate-to-view": "true"}},
+        "rules": [{"apiGroups": ["example.com"], "resources": ["things"], "verbs": ["get"]}],
+    });
+    roles
+        .create(
+            &PostParams::default(),
+            &serde_json::from_value(role).unwrap(),
+        )
+        .await
+        .unwrap();
+    until(roles.clone(), "view", has("things")).await;
+    // view goes into edit, and edit into admin.
+    until(roles, "admin", has("things")).await;
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn a_cluster_scoped_object_with_a_namespaced_owner_stays_and_says_why() {
+    let cluster = Cluster::start().await;
+    let owner: Secret = cluster.create(json!({"metadata": {"name": "owner"}})).await;
+    let role = json!({"metadata": {"name": "owned", "ownerReferences": owned_by(&owner, false)}});
+    let roles: Api<ClusterRole> = Api::all(cluster.client.clone());
+    roles
+        .create(
+            &PostParams::default(),
+            &serde_json::from_value(role).unwrap(),
+        )
+        .await
+        .unwrap();
+    let events: Api<Event> = Api::all(cluster.client.clone());
+    let about = |events: &[Event]| {
+        events.iter().any(|event| {
+            event
+                .regarding
+                .as_ref()
+                .is_some_and(|object| object.name.as_deref() == Some("owned"))
+        })
+    };
+    let found = until_list(&events, ListParams::default(), about).await;
+    assert_eq!(found[0].reason.as_deref(), Some("OwnerRefInvalidNamespace"));
+    assert!(roles.get_opt("owned").await.unwrap().is_some());
     cluster.stop().await;
 }

@@ -13,9 +13,20 @@ pub(super) fn field_set(shape: Shape<'_>, object: &Value) -> Set {
     shape.fields(shape.root(), object).into_set()
 }
 
-/// `object` without the items of `set`; what becomes empty by that turns into null.
-pub(super) fn remove_items(shape: Shape<'_>, object: &Value, set: &Set) -> Value {
-    shape.remove(shape.root(), object, set)
+/// What happens to maps and lists that lose their last item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Emptied {
+    /// They become null. Their place still counts while ownership is worked out.
+    Null,
+    /// They go.
+    Gone,
+}
+
+/// `object` without the items of `set`.
+pub(super) fn remove_items(shape: Shape<'_>, object: &Value, set: &Set, emptied: Emptied) -> Value {
+    shape
+        .remove(shape.root(), object, set, emptied)
+        .unwrap_or_default()
 }
 
 /// `set` and the named fields on the way to its paths, but not the keys of maps.
@@ -78,23 +89,28 @@ impl Shape<'_> {
         out
     }
 
-    fn remove(self, ty: Ty, value: &Value, set: &Set) -> Value {
+    fn remove(self, ty: Ty, value: &Value, set: &Set, emptied: Emptied) -> Option<Value> {
+        let when_empty = || (emptied == Emptied::Null).then_some(Value::Null);
         match (self.atom(ty, Some(value)), value) {
-            (Atom::Scalar(_), _) => value.clone(),
+            (Atom::Scalar(_), _) => Some(value.clone()),
             (Atom::Map(shape), Value::Object(map)) if !shape.atomic => {
                 let mut out = Map::new();
                 for (key, value) in map {
                     let kept = match set.field(key) {
-                        None => value.clone(),
-                        Some(node) if node.member => continue,
+                        None => Some(value.clone()),
+                        Some(node) if node.member => None,
                         Some(node) => {
                             let ty = shape.child(key).unwrap_or(Ty::Any);
-                            self.remove(ty, value, &node.children)
+                            self.remove(ty, value, &node.children, emptied)
                         }
                     };
-                    out.insert(key.clone(), kept);
+                    out.extend(kept.map(|kept| (key.clone(), kept)));
                 }
-                or_null(out.is_empty(), Value::Object(out))
+                if out.is_empty() {
+                    when_empty()
+                } else {
+                    Some(Value::Object(out))
+                }
             }
             (Atom::List(shape), Value::Array(items)) if !shape.is_atomic() => {
                 let mut out = Vec::with_capacity(items.len());
@@ -103,12 +119,18 @@ impl Shape<'_> {
                     match element.and_then(|element| set.node(&element)) {
                         None => out.push(item.clone()),
                         Some(node) if node.member => {}
-                        Some(node) => out.push(self.remove(shape.item, item, &node.children)),
+                        Some(node) => {
+                            out.extend(self.remove(shape.item, item, &node.children, emptied));
+                        }
                     }
                 }
-                or_null(out.is_empty(), Value::Array(out))
+                if out.is_empty() {
+                    when_empty()
+                } else {
+                    Some(Value::Array(out))
+                }
             }
-            _ => Value::Null,
+            _ => when_empty(),
         }
     }
 
@@ -131,8 +153,4 @@ impl Shape<'_> {
         });
         Set::from_nodes(nodes.collect())
     }
-}
-
-fn or_null(empty: bool, value: Value) -> Value {
-    if empty { Value::Null } else { value }
 }

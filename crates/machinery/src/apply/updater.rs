@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::compare::{Comparison, compare};
-use super::fields::{field_set, remove_items, with_named_fields};
+use super::fields::{Emptied, field_set, remove_items, with_named_fields};
 use super::managers::{Entry, Identity, Managers, Operation};
 use super::merge::merge;
 use super::reconcile::reconcile;
@@ -45,21 +45,30 @@ pub(super) fn apply(
         Some(known) => *known = entry,
         None => managers.0.push(entry),
     }
-    let merged = match last {
-        Some((version, last)) => prune(ctx, merged, managers, &version, &last)?,
-        None => merged,
+    let pruned = match last {
+        Some((version, last)) => prune(ctx, &merged, managers, &version, &last)?,
+        None => None,
+    };
+    let (owned, stored) = match pruned {
+        Some(pruned) => {
+            // Merging again brings back maps and lists that the configuration wants empty.
+            let stored = merge(ctx.shape, &pruned.stored, apply.config);
+            (pruned.owned, Some(stored))
+        }
+        None => (merged, None),
     };
     let changes = settle(
         ctx,
         apply.live,
-        &merged,
+        &owned,
         managers,
         &apply.identity,
         apply.force,
     )?;
+    let stored = stored.unwrap_or(owned);
     // Order and nulls of lists and maps may differ without any path having changed.
-    let same = changes.is_same() && crate::fieldpath::same(apply.live, &merged);
-    Ok((!same).then_some(merged))
+    let same = changes.is_same() && crate::fieldpath::same(apply.live, &stored);
+    Ok((!same).then_some(stored))
 }
 
 /// Gives `identity` the paths that a write other than apply has changed.
@@ -177,14 +186,25 @@ fn compare_at(
         .map(|(live, new)| compare(shape, &live, &new).without(ctx.reset_fields)))
 }
 
+/// An object without what nobody wants any more.
+struct Pruned {
+    /// With nulls in the place of what became empty, which is how ownership sees it.
+    owned: Value,
+    /// Without them. Upstream stores the nulls; built-in kinds drop them later and custom
+    /// resources would keep them.
+    stored: Value,
+}
+
 /// Removes what this manager applied last time, no longer applies, and nobody else owns.
+///
+/// `None` when nothing is to be removed.
 fn prune(
     ctx: &Context<'_>,
-    merged: Value,
+    merged: &Value,
     managers: &Managers,
     version: &str,
     last: &Set,
-) -> Result<Value, Error> {
+) -> Result<Option<Pruned>, Error> {
     // Owned paths are put back anyway, so that when all are owned nothing is pruned.
     let owned_here = managers
         .0
@@ -192,30 +212,30 @@ fn prune(
         .filter(|entry| entry.api_version == version);
     let orphans = owned_here.fold(last.clone(), |left, entry| left.difference(&entry.set));
     if orphans.is_empty() {
-        return Ok(merged);
+        return Ok(None);
     }
     let Some(shape) = ctx.shape_of(version) else {
-        return Ok(merged);
+        return Ok(None);
     };
-    let Some(at_last) = ctx.convert(&merged, version)?.map(Cow::into_owned) else {
-        return Ok(merged);
+    let Some(at_last) = ctx.convert(merged, version)? else {
+        return Ok(None);
     };
     let last = with_named_fields(shape, last);
-    let pruned = remove_items(shape, &at_last, &last);
+    let pruned = remove_items(shape, &at_last, &last, Emptied::Null);
     let pruned = add_back_owned(ctx, &at_last, pruned, managers, version)?;
     let Some(pruned) = ctx.convert(&pruned, version)? else {
-        return Ok(merged);
+        return Ok(None);
     };
     let gone = named_set(shape, &at_last)
         .difference(&named_set(shape, &pruned))
         .intersection(&last);
-    let pruned = remove_items(shape, &at_last, &gone);
-    Ok(match version == ctx.api_version {
-        true => pruned,
-        false => ctx
-            .convert(&pruned, ctx.api_version)?
-            .map_or(merged, Cow::into_owned),
-    })
+    let without = |emptied| {
+        let object = remove_items(shape, &at_last, &gone, emptied);
+        ctx.convert(&object, ctx.api_version)
+            .map(|object| object.map(Cow::into_owned))
+    };
+    let both = without(Emptied::Null)?.zip(without(Emptied::Gone)?);
+    Ok(both.map(|(owned, stored)| Pruned { owned, stored }))
 }
 
 /// Puts back what others own, the version of the pruned object first.
@@ -247,7 +267,7 @@ fn add_back_owned(
         };
         let keep = named_set(shape, &left).union(&with_named_fields(shape, &owned));
         let gone = named_set(shape, &merged).difference(&keep);
-        let kept = remove_items(shape, &merged, &gone);
+        let kept = remove_items(shape, &merged, &gone, Emptied::Null);
         (from, pruned) = (merged.into_owned(), kept);
     }
     Ok(pruned)

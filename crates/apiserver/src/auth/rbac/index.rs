@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use flotilla_machinery::labels::Selector;
 use serde::Deserialize;
 
 use super::{GROUP, Rule};
@@ -73,7 +74,7 @@ struct Labelled {
 #[serde(rename_all = "camelCase")]
 struct Aggregation {
     #[serde(default)]
-    cluster_role_selectors: Vec<k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector>,
+    cluster_role_selectors: Vec<serde_json::Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -348,30 +349,8 @@ fn same(known: &Option<Arc<Collection>>, found: Option<&Arc<Collection>>) -> boo
     }
 }
 
-fn selects(
-    selector: &k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector,
-    role: &RoleObject,
-) -> bool {
-    let label = |key: &str| role.metadata.labels.as_ref()?.get(key)?.as_str();
-    let exact = selector.match_labels.iter().flatten();
-    let mut exact = exact.map(|(key, value)| label(key) == Some(value));
-    let mut expressions = selector
-        .match_expressions
-        .iter()
-        .flatten()
-        .map(|expression| {
-            let found = label(&expression.key);
-            let listed = || {
-                let values = expression.values.iter().flatten();
-                found.is_some_and(|found| values.clone().any(|value| value == found))
-            };
-            match expression.operator.as_str() {
-                "In" => listed(),
-                "NotIn" => !listed(),
-                "Exists" => found.is_some(),
-                "DoesNotExist" => found.is_none(),
-                _ => false,
-            }
-        });
-    exact.all(|matched| matched) && expressions.all(|matched| matched)
+/// Whether a LabelSelector object matches the labels of a role; one that is malformed matches nothing.
+fn selects(selector: &serde_json::Value, role: &RoleObject) -> bool {
+    let selector = Selector::from_value(selector);
+    selector.is_ok_and(|selector| selector.matches_labels(role.metadata.labels.as_ref()))
 }
