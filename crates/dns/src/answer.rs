@@ -547,4 +547,4 @@ fn wildcard<'a>(zone: &'a Zone, encloser: &[u8]) -> Found<'a> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

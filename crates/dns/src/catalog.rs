@@ -5,13 +5,13 @@
 //! Controllers know only the trait; they never see sockets, and the server never sees a controller.
 
 use std::collections::{BTreeSet, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 
 use crate::name::{self, Name};
-use crate::zone::{self, Entry, Settings, Zone};
+use crate::zone::{self, Entry, NameHasher, Settings, Zone};
 
 /// One thing to do to the zones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -202,24 +202,6 @@ impl Publish for Zones {
         let (next, errors) = self.current.load().with(changes);
         self.current.store(Arc::new(next));
         errors
-    }
-}
-
-/// Hashes names in wire form; see [`zone::hash`].
-#[derive(Debug, Default)]
-struct NameHasher(u64);
-
-impl Hasher for NameHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 ^= zone::hash(bytes);
-    }
-
-    fn write_usize(&mut self, _length: usize) {
-        // The length prefix of a slice; `hash` covers it.
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }
 

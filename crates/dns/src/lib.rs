@@ -10,7 +10,7 @@
 //! ```
 //! Read in this order: [`name`], [`record`], [`message`] are the vocabulary; [`zone`] and [`catalog`] hold what is served;
 //! [`answer`], [`order`] and [`geo`] decide what a query gets,
-//! [`cookie`] and [`limit`] whether it gets it; [`server`] has the sockets; [`client`] asks other servers; [`resolver`] walks
+//! [`cookie`] and [`limit`] whether it gets it; [`tsig`] signs; [`server`] has the sockets; [`client`] asks other servers; [`resolver`] walks
 //! delegations. Pure, that is without sockets, clocks and chance: all but `server`, `client` and the shell of `resolver`.
 
 pub mod name;
@@ -32,6 +32,10 @@ pub mod cookie;
 pub mod limit;
 
 pub mod answer;
+
+pub mod tsig;
+
+mod transfer;
 
 pub mod server;
 

@@ -34,12 +34,14 @@ use crate::geo::{CurrentGeo, Geo};
 use crate::limit::RateLimit;
 use crate::message::TCP_OCTETS_MAX;
 use crate::order::Entropy;
+use crate::transfer::{self, Granted};
+use crate::tsig::Key;
 use crate::update::{self, Updates};
 
 pub use metrics::Metrics;
 pub(crate) use metrics::{Counters, Served};
 pub(crate) use packets::Batch;
-pub(crate) use tcp::{Limits, Respond, serve as serve_tcp};
+pub(crate) use tcp::{Limits, Replies, Respond, serve as serve_tcp};
 
 /// Octets of receive buffer asked from the kernel per UDP socket: some thousands of queries while a worker is not scheduled.
 const RECEIVE_BUFFER_OCTETS: usize = 1 << 20;
@@ -68,6 +70,8 @@ pub struct Config {
     pub rate_limit: Option<RateLimit>,
     /// The database for answers by place. Default none; it can be set and replaced while serving.
     pub geo: CurrentGeo,
+    /// Keys whose holders may fetch whole zones (AXFR over TCP or TLS). Default none: nobody may.
+    pub transfer_keys: Vec<Key>,
     /// Listeners for DNS over TLS (RFC 7858), usually on port 853. Default none.
     pub tls: Vec<Tls>,
     /// Who may update which zone. Default nobody: updates are answered with NOTIMP.
@@ -97,6 +101,7 @@ impl Config {
             cookie_secret: None,
             rate_limit: None,
             geo: CurrentGeo::default(),
+            transfer_keys: Vec::new(),
             tls: Vec::new(),
             updates: None,
         }
@@ -179,6 +184,7 @@ impl Server {
             rate_limit: cfg.rate_limit,
             geo: cfg.geo.clone(),
             updates: cfg.updates.clone(),
+            transfer_keys: cfg.transfer_keys.clone(),
         });
         for address in &cfg.listen {
             let bound = Bound::bind(*address, cfg.workers.max(1))?;
@@ -347,6 +353,7 @@ struct Answerer {
     rate_limit: Option<RateLimit>,
     geo: CurrentGeo,
     updates: Option<Arc<Updates>>,
+    transfer_keys: Vec<Key>,
 }
 
 impl Answerer {
@@ -394,12 +401,35 @@ impl Respond for Streams {
         &self.counters
     }
 
-    async fn respond(&self, query: &[u8], client: IpAddr) -> Option<Vec<u8>> {
-        self.respond_now(query, client)
+    async fn respond(&self, query: &[u8], client: IpAddr) -> Option<Replies> {
+        let transfer = self.transfer(query);
+        transfer.or_else(|| self.respond_now(query, client).map(Replies::One))
     }
 }
 
 impl Streams {
+    /// A zone for whoever may have it.
+    fn transfer(&self, query: &[u8]) -> Option<Replies> {
+        let Answerer {
+            zones,
+            transfer_keys,
+            ..
+        } = &*self.answerer;
+        if transfer_keys.is_empty() {
+            return None;
+        }
+        let granted = transfer::grant(
+            &zones.current().load(),
+            transfer_keys,
+            query,
+            unix_time().as_secs(),
+        );
+        Some(match granted? {
+            Granted::Transfer(messages) => Replies::Many(messages),
+            Granted::Refused(message) => Replies::One(message),
+        })
+    }
+
     /// Apart from the async function, so that the buffer lives on the stack and not in a future.
     fn respond_now(&self, query: &[u8], client: IpAddr) -> Option<Vec<u8>> {
         if let Some(reply) = self.answerer.update(query, unix_time()) {

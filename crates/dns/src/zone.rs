@@ -30,7 +30,7 @@ pub use entry::{
 };
 
 pub(crate) use node::{NodeRef, OrderRef, SetRef};
-pub(crate) use pages::hash;
+pub(crate) use pages::{NameHasher, hash};
 use pages::{Pages, Pending};
 
 /// A name server of a zone and where it listens.
@@ -257,6 +257,11 @@ impl Zone {
 
     pub(crate) fn node(&self, relative: &[u8]) -> Option<NodeRef<'_>> {
         self.pages.lookup(relative)
+    }
+
+    /// Nodes in portions, for those who read all of them: start with 0 and go on with the number given.
+    pub(crate) fn page(&self, at: usize) -> Option<(impl Iterator<Item = NodeRef<'_>>, usize)> {
+        self.pages.page(at)
     }
 
     pub(crate) fn apex_records(&self) -> &ApexRecords {

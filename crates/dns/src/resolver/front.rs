@@ -15,7 +15,7 @@ use crate::message::writer::{self, OPT_OCTETS, RecordParts, Section};
 use crate::message::{FLAG_AA, FLAG_RA, FLAG_RD, FLAG_TC, Question, TCP_OCTETS_MAX, Writer};
 use crate::name::Name;
 use crate::record::{Rcode, Record};
-use crate::server::{Counters, Respond, Served};
+use crate::server::{Counters, Replies, Respond, Served};
 
 /// Datagrams answered at once; more wait in the socket's buffer.
 const CLIENTS_MAX: usize = 1024;
@@ -72,8 +72,8 @@ impl Respond for Front {
         &self.counters
     }
 
-    async fn respond(&self, query: &[u8], _client: IpAddr) -> Option<Vec<u8>> {
-        self.reply(query, Transport::Tcp).await
+    async fn respond(&self, query: &[u8], _client: IpAddr) -> Option<Replies> {
+        self.reply(query, Transport::Tcp).await.map(Replies::One)
     }
 }
 

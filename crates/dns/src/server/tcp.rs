@@ -47,9 +47,26 @@ pub(crate) trait Respond: Send + Sync + 'static {
     /// Where connections are counted.
     fn counters(&self) -> &Counters;
 
-    /// The reply to `query`; `None` closes the connection.
+    /// The replies to `query`; `None` closes the connection.
     fn respond(&self, query: &[u8], client: IpAddr)
-    -> impl Future<Output = Option<Vec<u8>>> + Send;
+    -> impl Future<Output = Option<Replies>> + Send;
+}
+
+/// What one query gets.
+pub(crate) enum Replies {
+    /// One message.
+    One(Vec<u8>),
+    /// One message after the other, made as they are sent.
+    Many(Box<dyn Iterator<Item = Vec<u8>> + Send>),
+}
+
+impl Replies {
+    fn next(&mut self) -> Option<Vec<u8>> {
+        match self {
+            Replies::One(message) => Some(std::mem::take(message)).filter(|m| !m.is_empty()),
+            Replies::Many(messages) => messages.next(),
+        }
+    }
 }
 
 /// Serves `listener` until `stopping`; connections then finish the query they are at. With `tls` each starts with a handshake.
@@ -137,13 +154,15 @@ impl<R: Respond> Conversation<R> {
             if n_read as u64 != octets {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            let Some(reply) = responder.respond(&query, client).await else {
+            let Some(mut replies) = responder.respond(&query, client).await else {
                 return Ok(());
             };
-            let mut framed = Vec::with_capacity(reply.len() + 2);
-            framed.extend((reply.len() as u16).to_be_bytes());
-            framed.extend(reply);
-            timeout(limits.message, write(&mut writer, &framed)).await??;
+            while let Some(reply) = replies.next() {
+                let mut framed = Vec::with_capacity(reply.len() + 2);
+                framed.extend((reply.len() as u16).to_be_bytes());
+                framed.extend(reply);
+                timeout(limits.message, write(&mut writer, &framed)).await??;
+            }
             // A long query was an exception; do not keep its buffer for the next.
             query.shrink_to(READ_AHEAD_OCTETS);
         }

@@ -257,7 +257,7 @@ pub enum EntryError {
         rtype: Type,
     },
     /// All records of the name together are larger than a message may be.
-    #[error("records of {octets} octets; the limit is 65536")]
+    #[error("records of {octets} octets; the limit is 60000")]
     TooLarge {
         /// Their size in octets.
         octets: usize,

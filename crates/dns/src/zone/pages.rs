@@ -9,6 +9,7 @@
 //! has some.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use super::node::{self, NodeRef};
@@ -20,8 +21,8 @@ const NODES_PER_PAGE: usize = 128;
 const DEPTH_MAX: u32 = 24;
 /// Nodes start at multiples of this within a page, so that 24 bits of a slot address 128 MiB.
 const ALIGN: usize = 8;
-/// Largest node. Keeps a message below 65,535 octets and a page within what a slot can address.
-const NODE_OCTETS_MAX: usize = 1 << 16;
+/// Largest node. Keeps a message below 65,535 octets, signature included, and a page within what a slot can address.
+const NODE_OCTETS_MAX: usize = 60_000;
 
 /// The map. Cloning copies one pointer.
 #[derive(Debug, Clone)]
@@ -65,6 +66,12 @@ impl Pages {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = NodeRef<'_>> {
         self.pages().flat_map(Page::nodes)
+    }
+
+    /// The nodes of the page at a place in the directory, and the place of the next page; `None` past the end.
+    pub(super) fn page(&self, at: usize) -> Option<(impl Iterator<Item = NodeRef<'_>>, usize)> {
+        let page = self.directory.get(at)?;
+        Some((page.nodes(), at + (1 << (self.depth - page.depth))))
     }
 
     /// Octets of directory and pages.
@@ -150,7 +157,7 @@ impl Page {
 pub(super) struct Pending {
     base: Pages,
     /// New nodes by name; `None` where one goes away.
-    changed: HashMap<Box<[u8]>, Option<Vec<u8>>>,
+    changed: HashMap<Box<[u8]>, Option<Vec<u8>>, BuildHasherDefault<NameHasher>>,
     wildcards_delta: isize,
     cuts_delta: isize,
 }
@@ -159,7 +166,7 @@ impl Pending {
     pub(super) fn new(base: &Pages) -> Pending {
         Pending {
             base: base.clone(),
-            changed: HashMap::new(),
+            changed: HashMap::default(),
             wildcards_delta: 0,
             cuts_delta: 0,
         }
@@ -393,6 +400,24 @@ pub(crate) fn hash(name: &[u8]) -> u64 {
     let mut last = [0; 8];
     last[..tail.len()].copy_from_slice(tail);
     mix(state ^ u64::from_le_bytes(last), 0xe703_7ed1_a0b4_28db)
+}
+
+/// [`hash`] for the standard library's maps.
+#[derive(Debug, Default)]
+pub(crate) struct NameHasher(u64);
+
+impl Hasher for NameHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 ^= hash(bytes);
+    }
+
+    fn write_usize(&mut self, _length: usize) {
+        // The length prefix of a slice; `hash` covers it.
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 #[cfg(test)]
