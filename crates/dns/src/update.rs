@@ -7,8 +7,6 @@
 //!
 //! Prerequisites are answered with NOTIMP: nobody here needs them, and pretending to check them would be worse.
 
-pub mod tsig;
-
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -22,9 +20,10 @@ use crate::catalog::{Change, Publish, Zones};
 use crate::message::{self, CLASS_IN, Cursor, FLAG_QR, HEADER_OCTETS, OPCODE_MASK};
 use crate::name::Name;
 use crate::record::{Data, Rcode, Type};
+use crate::tsig;
 use crate::zone::{Entry, RecordSet, TTL_SECONDS_MAX};
 
-pub use tsig::Key;
+pub use crate::tsig::Key;
 
 /// The operation code UPDATE within the flags (RFC 2136 §1.3).
 const OPCODE_UPDATE: u16 = 5 << 11;
@@ -143,7 +142,7 @@ pub async fn send(
 ) -> Result<(), Error> {
     let id = rand::random();
     let mut request = encode(id, zone, lines)?;
-    let mac = tsig::sign(&mut request, key, None, unix_seconds);
+    let mut chain = key.sign_request(&mut request, unix_seconds);
     let reply = tokio::time::timeout(SEND_TIMEOUT, exchange(server, source, &request))
         .await
         .map_err(|_| Error::Timeout)??;
@@ -154,7 +153,7 @@ pub async fn send(
     if rcode != Rcode::NOERROR {
         return Err(Error::Refused(rcode));
     }
-    tsig::verify(&reply, std::slice::from_ref(key), Some(&mac), unix_seconds)?;
+    chain.verify(&reply, unix_seconds)?;
     Ok(())
 }
 
@@ -237,21 +236,18 @@ impl Updates {
 
     /// The reply to an update, made and visible when this returns.
     pub fn respond(&self, request: &[u8], unix_seconds: u64) -> Vec<u8> {
-        let signed = match tsig::verify(request, &self.keys, None, unix_seconds) {
-            Ok(signed) => signed,
+        let mut chain = match tsig::verify_request(&self.keys, request, unix_seconds) {
+            Ok(chain) => chain,
             Err(error) => {
                 tracing::debug!(%error, "An update was refused");
-                return reply(request, Rcode::NOTAUTH);
+                let mut reply = reply(request, Rcode::NOTAUTH);
+                tsig::append_error(&mut reply, request, error, unix_seconds);
+                return reply;
             }
         };
-        let rcode = match self.take(signed.message) {
-            Ok(()) => Rcode::NOERROR,
-            Err(rcode) => rcode,
-        };
+        let rcode = self.take(request).err().unwrap_or(Rcode::NOERROR);
         let mut reply = reply(request, rcode);
-        if let Some(key) = self.keys.iter().find(|key| key.name == signed.key_name) {
-            tsig::sign(&mut reply, key, Some(&signed.mac), unix_seconds);
-        }
+        chain.sign(&mut reply, unix_seconds);
         reply
     }
 

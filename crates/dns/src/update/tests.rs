@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
-use super::{Key, Line, Updates, encode, is_update, send, tsig};
+use super::{Key, Line, Updates, encode, is_update, send};
 use crate::catalog::{Change, Publish, Zones};
 use crate::client::{self, Outcome};
 use crate::message::Question;
 use crate::name::Name;
 use crate::record::{Data, Rcode, Type};
 use crate::server::{Config, Metrics, Server};
+use crate::tsig::Algorithm;
 use crate::zone::Settings;
 
 const NOW: u64 = 1_800_000_000;
@@ -16,10 +17,7 @@ fn name(text: &str) -> Name {
 }
 
 fn key() -> Key {
-    Key {
-        name: name("fleet"),
-        secret: b"secret".to_vec(),
-    }
+    Key::new(name("fleet"), Algorithm::HmacSha256, b"secret")
 }
 
 fn add(owner: &str, data: Data) -> Line {
@@ -46,10 +44,10 @@ fn updates() -> (Arc<Zones>, Updates) {
 
 fn submit(updates: &Updates, zone: &str, lines: &[Line]) -> Rcode {
     let mut request = encode(9, &name(zone), lines).unwrap();
-    let mac = tsig::sign(&mut request, &key(), None, NOW);
+    let mut chain = key().sign_request(&mut request, NOW);
     assert!(is_update(&request));
     let reply = updates.respond(&request, NOW);
-    assert!(tsig::verify(&reply, &[key()], Some(&mac), NOW).is_ok());
+    assert_eq!(chain.verify(&reply, NOW), Ok(()));
     Rcode(u16::from(reply[3] & 0xf))
 }
 
@@ -146,7 +144,7 @@ fn garbage_is_answered_and_changes_nothing() {
         &[add("a.example.com", Data::A([1, 1, 1, 1].into()))],
     )
     .unwrap();
-    tsig::sign(&mut request, &key(), None, NOW);
+    key().sign_request(&mut request, NOW);
     for at in 0..request.len() {
         updates.respond(&request[..at], NOW);
         let mut broken = request.clone();
@@ -178,10 +176,7 @@ async fn an_update_over_the_network_changes_the_answers() {
         "{:?}",
         report.outcome
     );
-    let wrong = Key {
-        secret: b"wrong".to_vec(),
-        ..key()
-    };
+    let wrong = Key::new(name("fleet"), Algorithm::HmacSha256, b"wrong");
     let error = send(address, None, &name("example.com"), &lines, &wrong, now)
         .await
         .unwrap_err();
@@ -194,7 +189,7 @@ async fn an_update_over_the_network_changes_the_answers() {
         &[add("b.example.com", Data::A([192, 0, 2, 2].into()))],
     )
     .unwrap();
-    tsig::sign(&mut request, &key(), None, now);
+    key().sign_request(&mut request, now);
     let socket = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
     socket.send_to(&request, address).await.unwrap();
     let mut reply = [0; 512];
