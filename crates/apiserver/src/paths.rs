@@ -20,15 +20,6 @@ use crate::{
 /// The version whose behaviour this server has.
 pub(crate) const GIT_VERSION: &str = concat!("v1.35.4+flotilla.", env!("CARGO_PKG_VERSION"));
 
-/// What client-go asks `/openapi/v2` for, and nothing else. kubectl does so only for kinds that no
-/// OpenAPI v3 document has, which is to say for kinds that are not served; then a document without
-/// definitions lets it go on to its own, clearer error. The full document is there as JSON.
-const GNOSTIC: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
-/// What it is called in the answer: the `@` of the request is no valid media type.
-const GNOSTIC_TYPE: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-/// `swagger: "2.0"` and `info: {title: "Kubernetes", version: "v1.35"}` in gnostic's protobuf.
-const GNOSTIC_DOCUMENT: &[u8] = b"\x0a\x032.0\x12\x13\x0a\x0aKubernetes\x12\x05v1.35";
-
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Whether anybody may ask, with or without an identity.
@@ -95,13 +86,6 @@ async fn open_api(
         .map(|(_, v)| v.into_owned());
     let text = |name: &str| header(&parts.headers, name).map(str::to_owned);
     let (accept, known) = (text("accept"), text("if-none-match"));
-    if path == "/openapi/v2" && accept.as_deref().is_some_and(|a| a.contains(GNOSTIC)) {
-        return Ok(render::with_type(
-            StatusCode::OK,
-            GNOSTIC_TYPE,
-            body::full(GNOSTIC_DOCUMENT),
-        ));
-    }
     let gzip = text("accept-encoding").is_some_and(|encodings| encodings.contains("gzip"));
     let rendering = tokio::task::spawn_blocking(move || {
         let state = engine.store.state();

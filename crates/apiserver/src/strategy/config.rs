@@ -84,7 +84,11 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
             check: check_quota,
             ..rules
         },
-        ("", "nodes") => Rules::of(row).with_fields(&["spec.unschedulable"]),
+        ("", "nodes") => {
+            let mut rules = rules.with_fields(&["spec.unschedulable"]);
+            rules.fields[0].default = "false".into();
+            rules
+        }
         ("coordination.k8s.io", "leases") => Rules {
             creates_on_update: true,
             check: check_lease,
