@@ -8,7 +8,8 @@ use std::net::IpAddr;
 use flotilla_dns::{
     name::{self, Name},
     record::{Data, Type},
-    update::{self, Key, Line},
+    tsig::{Algorithm, Key},
+    update::{self, Line},
 };
 
 use crate::config::Update;
@@ -98,10 +99,8 @@ pub async fn send(
     source: Option<IpAddr>,
     records: Records,
 ) -> Result<(), Error> {
-    let key = Key {
-        name: Name::parse(&settings.key_name)?,
-        secret: settings.secret.clone(),
-    };
+    let key_name = Name::parse(&settings.key_name)?;
+    let key = Key::new(key_name, Algorithm::HmacSha256, &settings.secret);
     let parent = Name::parse(&records.parent)?;
     let now = update::unix_now();
     update::send(

@@ -14,7 +14,8 @@ use flotilla_dns::{
     name::Name,
     record::Type,
     server::{self, Metrics, Server},
-    update::{Key, Updates},
+    tsig::{Algorithm, Key},
+    update::Updates,
     zone::Settings,
 };
 use flotilla_gslb::{Config, Environment, Gslb, config::Update};
@@ -54,10 +55,8 @@ impl Fleet {
         let parent = Name::parse("example.com").unwrap();
         let settings = Settings::k8gb(parent.clone(), 1, 5, vec![]).unwrap();
         assert!(zones.publish(vec![Change::Zone(settings)]).is_empty());
-        let key = Key {
-            name: Name::parse("fleet").unwrap(),
-            secret: b"secret".to_vec(),
-        };
+        let name = Name::parse("fleet").unwrap();
+        let key = Key::new(name, Algorithm::HmacSha256, b"secret");
         let mut cfg = server::Config::new("edge", vec![SocketAddr::from(([127, net, 0, 1], 0))]);
         cfg.updates = Some(Arc::new(Updates::new(zones.clone(), parent, vec![key])));
         let edge_server = Server::start(&cfg, &zones, &Metrics::default()).unwrap();
