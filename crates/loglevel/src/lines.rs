@@ -14,6 +14,7 @@ pub struct Lines {
     limit: usize,
     rest: Vec<u8>,
     truncated: bool,
+    n_dropped: usize,
 }
 
 /// One line.
@@ -23,6 +24,8 @@ pub struct Line<'a> {
     pub bytes: &'a [u8],
     /// Bytes beyond the limit were dropped.
     pub truncated: bool,
+    /// How many bytes of the input it took, newline and dropped bytes included.
+    pub n_taken: usize,
 }
 
 impl Lines {
@@ -32,6 +35,7 @@ impl Lines {
             limit,
             rest: Vec::new(),
             truncated: false,
+            n_dropped: 0,
         }
     }
 
@@ -46,9 +50,11 @@ impl Lines {
             each(Line {
                 bytes: &self.rest,
                 truncated: self.truncated,
+                n_taken: self.rest.len() + self.n_dropped + 1,
             });
             self.rest.clear();
-            self.rest.shrink_to(64 << 10);
+            self.n_dropped = 0;
+            shrink(&mut self.rest);
             self.truncated = false;
             chunk = &chunk[end + 1..];
         }
@@ -57,6 +63,7 @@ impl Lines {
             each(Line {
                 bytes: &chunk[..kept],
                 truncated: kept < end,
+                n_taken: end + 1,
             });
             chunk = &chunk[end + 1..];
         }
@@ -69,15 +76,17 @@ impl Lines {
             each(Line {
                 bytes: &self.rest,
                 truncated: self.truncated,
+                n_taken: self.rest.len() + self.n_dropped,
             });
         }
+        self.n_dropped = 0;
         self.rest.clear();
         self.truncated = false;
     }
 
     /// Bytes of the unfinished line.
     pub fn n_pending(&self) -> usize {
-        self.rest.len()
+        self.rest.len() + self.n_dropped
     }
 
     fn keep(&mut self, part: &[u8]) {
@@ -85,6 +94,14 @@ impl Lines {
         let kept = part.len().min(room);
         self.rest.extend_from_slice(&part[..kept]);
         self.truncated |= kept < part.len();
+        self.n_dropped += part.len() - kept;
+    }
+}
+
+/// Gives back what a long line took, so that ten thousand idle inputs stay small.
+fn shrink(bytes: &mut Vec<u8>) {
+    if bytes.capacity() > 4 << 10 {
+        *bytes = Vec::new();
     }
 }
 

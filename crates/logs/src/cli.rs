@@ -102,4 +102,13 @@ pub enum Command {
         #[arg(value_name = "FILE", required = true)]
         files: Vec<PathBuf>,
     },
+    /// Tail a node's pod logs and ship them with their true level.
+    Agent {
+        /// The agent's YAML file.
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// Only check the file.
+        #[arg(long)]
+        check: bool,
+    },
 }

@@ -9,12 +9,14 @@
 //! - [`stats`]: counts per level, format and source, and the lines whose stream would have been misread.
 //! - [`input`]: files, packed files, following across rotation.
 //! - [`formats`]: what was detected in a file, with examples.
+//! - [`agent`]: tails a node's pod logs and ships them.
 //! - [`bench`]: how fast all of it is.
 //! - [`cli`]: the arguments of `flotilla logs` and what they start.
 //!
 //! Following pods through the API server will be one more producer of bytes for [`stream::Stream`]; nothing else here
 //! knows where bytes come from.
 
+pub mod agent;
 pub mod bench;
 pub mod cli;
 pub mod entry;

@@ -38,6 +38,8 @@ struct Inner {
     sides: [Side; 2],
     scratch: Vec<u8>,
     context: Context,
+    /// Input bytes of all lines so far.
+    n_taken: u64,
 }
 
 /// One output of a container.
@@ -52,6 +54,10 @@ struct Side {
     observed: Vec<u8>,
     stream: Option<cri::Stream>,
     truncated: bool,
+    /// Where in the input the open record began.
+    begin: u64,
+    /// Where in the input the open fragments began.
+    fragments_begin: Option<u64>,
 }
 
 impl Stream {
@@ -63,6 +69,7 @@ impl Stream {
             sides: [Side::default(), Side::default()],
             scratch: Vec::new(),
             context,
+            n_taken: 0,
         };
         Stream {
             lines: Lines::new(LINE_BYTES_MAX),
@@ -109,9 +116,11 @@ impl Stream {
                     observed: b"",
                     stream: Some(stream),
                     truncated,
+                    begin: inner.n_taken,
                 };
                 side.line(line, &about, now_ms, &inner.context, &mut each);
             }
+            side.fragments_begin = None;
             side.finish(&inner.context, &mut each);
         }
     }
@@ -125,6 +134,20 @@ impl Stream {
                 .iter()
                 .map(|side| side.bytes.len())
                 .sum::<usize>()
+    }
+
+    /// How many bytes of the input have been handed out completely: everything before is in some entry already.
+    pub fn n_done(&self) -> u64 {
+        let sides = self.inner.sides.iter().filter_map(|side| {
+            let record = side.open.then_some(side.begin);
+            [record, side.fragments_begin].into_iter().flatten().min()
+        });
+        sides.min().unwrap_or(self.inner.n_taken)
+    }
+
+    /// Begins to count from 0 again, for an input that was cut short. Nothing may be open.
+    pub fn restart(&mut self) {
+        self.inner.n_taken = 0;
     }
 
     /// Whether anything is open: a record, fragments or half a line.
@@ -142,11 +165,14 @@ struct About<'a> {
     observed: &'a [u8],
     stream: Option<cri::Stream>,
     truncated: bool,
+    begin: u64,
 }
 
 impl Inner {
     #[inline]
     fn line(&mut self, line: &Line<'_>, now_ms: u64, each: &mut impl FnMut(&Entry<'_>)) {
+        let begin = self.n_taken;
+        self.n_taken += line.n_taken as u64;
         let entry = match self.wrapper {
             Wrapper::None => None,
             Wrapper::Detect => cri::parse(line.bytes).or_else(|| cri::parse_json_file(line.bytes)),
@@ -156,6 +182,7 @@ impl Inner {
                 observed: b"",
                 stream: None,
                 truncated: line.truncated,
+                begin,
             };
             self.sides[0].line(line.bytes, &about, now_ms, &self.context, each);
             return;
@@ -165,8 +192,9 @@ impl Inner {
             json::unescape(entry.content, &mut self.scratch);
             entry.content = &self.scratch;
         }
+        let side = &mut self.sides[entry.stream as usize];
         match self.fragments.push(&entry) {
-            Joined::Pending => {}
+            Joined::Pending => side.fragments_begin = Some(side.fragments_begin.unwrap_or(begin)),
             Joined::Line {
                 line: whole,
                 truncated,
@@ -175,8 +203,9 @@ impl Inner {
                     observed: entry.time,
                     stream: Some(entry.stream),
                     truncated: truncated || line.truncated,
+                    begin: side.fragments_begin.take().unwrap_or(begin),
                 };
-                self.sides[entry.stream as usize].line(whole, &about, now_ms, &self.context, each);
+                side.line(whole, &about, now_ms, &self.context, each);
             }
         }
     }
@@ -204,6 +233,7 @@ impl Side {
                 self.observed.extend_from_slice(about.observed);
                 self.stream = about.stream;
                 self.truncated = about.truncated;
+                self.begin = about.begin;
             }
             Step::Join => self.join(line, record, about),
         }
@@ -246,8 +276,10 @@ impl Side {
         });
         self.open = false;
         self.bytes.clear();
-        // Give back what one giant record had taken.
-        self.bytes.shrink_to(64 << 10);
+        // Give back what a long record took, so that ten thousand idle inputs stay small.
+        if self.bytes.capacity() > 4 << 10 {
+            self.bytes = Vec::new();
+        }
         self.observed.clear();
     }
 }

@@ -8,8 +8,10 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context as _, Result};
 use flotilla_loglevel::Level;
 use flotilla_loglevel::time::{Context, Nanos};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Args, Command, OutputKind, Show, StreamDefault, When};
+use crate::agent::config::Config;
 use crate::entry::Entry;
 use crate::filter::{self, Condition, Levels};
 use crate::formats::Detected;
@@ -32,6 +34,7 @@ const POLL: Duration = Duration::from_millis(200);
 pub fn run(args: &Args) -> Result<ExitCode> {
     match &args.command {
         Some(Command::Formats { files }) => formats(files),
+        Some(Command::Agent { config, check }) => agent(config, *check),
         None => show(&args.files, &args.show),
     }
 }
@@ -64,6 +67,36 @@ fn formats(files: &[std::path::PathBuf]) -> Result<ExitCode> {
         stream.finish(clock.ms(), |entry| detected.count(entry));
     }
     print(detected.render().as_bytes())
+}
+
+/// Runs the agent until a terminating signal comes.
+fn agent(path: &Path, check: bool) -> Result<ExitCode> {
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let config =
+        Config::parse(&text).with_context(|| format!("{} is not right", path.display()))?;
+    if check {
+        return Ok(ExitCode::SUCCESS);
+    }
+    // Two threads: one reads, one delivers.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let (stop, stopped) = tokio::sync::watch::channel(false);
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        tokio::spawn(async move {
+            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+            // Nobody listens any more when the agent has already ended.
+            let _ = stop.send(true);
+        });
+        tokio::spawn(crate::agent::run(config, stopped))
+            .await?
+            .context("the agent has ended")
+    })?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn show(files: &[std::path::PathBuf], show: &Show) -> Result<ExitCode> {

@@ -1,0 +1,453 @@
+//! `flotilla logs agent`: tails a node's pod logs and ships them with their true level.
+//!
+//! One loop reads: it walks the open files, gathers records into a batch, and hands full batches to a task that delivers
+//! them. While a batch is on its way one more is gathered, then reading waits: a slow sink slows the reading down, and
+//! memory stays at two batches plus the open records. The positions of a batch are written to the checkpoint only after
+//! the sink has taken it, so a kill at any moment repeats records but never loses one.
+//!
+//! Every file is known by its inode. Rotation gives the old file a new name and a new file the old name; the old one is
+//! read to its end through the handle we hold, and both are tailed meanwhile.
+
+mod checkpoint;
+pub mod config;
+mod metrics;
+mod sink;
+mod tail;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::os::unix::fs::DirEntryExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use checkpoint::{Checkpoint, Place};
+use config::Config;
+use metrics::Metrics;
+use sink::{Batch, Encoder, SendError, Sender};
+use tail::{Origin, Tail};
+
+/// Bytes read from one file before the next gets its turn.
+const READ_BYTES: usize = 64 << 10;
+/// Pause when no file had anything.
+const QUIET_PAUSE: Duration = Duration::from_millis(50);
+/// How often the checkpoint is written.
+const SAVE_EVERY: Duration = Duration::from_millis(500);
+/// Reads without a byte after which a retired file is complete.
+const RETIRED_READS: u32 = 3;
+/// First and longest pause between attempts to deliver.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
+/// How often a refused batch is tried before it is put aside.
+const REFUSALS_MAX: u32 = 3;
+
+/// Why the agent could not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The checkpoint cannot be read or written.
+    #[error("cannot use checkpoint {path}")]
+    Checkpoint {
+        /// The file.
+        path: PathBuf,
+        /// What the file system says.
+        #[source]
+        cause: io::Error,
+    },
+    /// The sink cannot be opened.
+    #[error("cannot open the sink")]
+    Sink(#[source] io::Error),
+}
+
+/// A batch on its way, with what its acceptance acknowledges.
+type Flight = (JoinHandle<Sender>, Vec<(u64, Place)>, u64);
+
+struct Agent {
+    config: Config,
+    metrics: Arc<Metrics>,
+    checkpoint: Checkpoint,
+    tails: BTreeMap<u64, Tail>,
+    encoder: Encoder,
+    sender: Option<Sender>,
+    flight: Option<Flight>,
+    n_gathered: u64,
+    gathered_at: Option<Instant>,
+    saved_at: Instant,
+    start: Instant,
+    seed: u64,
+}
+
+/// Runs until `stop` says true, then delivers what has been read and ends.
+///
+/// # Errors
+/// See [`Error`]. A sink that fails is not an error: it is tried again for as long as it takes.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a shell that measures silence, age and pauses"
+)]
+pub async fn run(config: Config, mut stop: watch::Receiver<bool>) -> Result<(), Error> {
+    let path = config.checkpoint.clone();
+    let checkpoint = Checkpoint::load(&path).map_err(|cause| Error::Checkpoint { path, cause })?;
+    let metrics = Arc::new(Metrics::new());
+    let page = config
+        .metrics
+        .map(|address| tokio::spawn(metrics::serve(metrics.clone(), address)));
+    let nanos = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(1, |since| since.as_nanos() as u64);
+    let mut agent = Agent {
+        encoder: Encoder::new(&config.sink),
+        sender: Some(Sender::new(&config.sink).map_err(Error::Sink)?),
+        config,
+        metrics,
+        checkpoint,
+        tails: BTreeMap::new(),
+        flight: None,
+        n_gathered: 0,
+        gathered_at: None,
+        saved_at: Instant::now(),
+        start: Instant::now(),
+        seed: nanos | 1,
+    };
+    let mut scanned_at: Option<Instant> = None;
+    while !*stop.borrow_and_update() {
+        let interval = Duration::from_millis(agent.config.scan_interval_ms);
+        if scanned_at.is_none_or(|at| at.elapsed() >= interval) {
+            agent.scan();
+            scanned_at = Some(Instant::now());
+        }
+        let n_read = agent.read_all(Some(&mut stop)).await?;
+        if agent.is_due() {
+            agent.ship(Some(&mut stop)).await?;
+        }
+        agent.land(false).await?;
+        if n_read == 0 {
+            tokio::select! {
+                _ = tokio::time::sleep(QUIET_PAUSE) => {}
+                _ = stop.changed() => {}
+            }
+        }
+    }
+    agent.end().await?;
+    if let Some(page) = page {
+        page.abort();
+    }
+    Ok(())
+}
+
+impl Agent {
+    fn now_ms(&self) -> u64 {
+        self.start.elapsed().as_millis() as u64
+    }
+
+    /// Opens files that are new and notes which are gone or renamed.
+    fn scan(&mut self) {
+        let mut named = BTreeMap::new();
+        for directory in self.config.directories.clone() {
+            each_file(&directory, &mut |path, inode, origin| {
+                named.insert(inode, path.to_owned());
+                let checkpoint = &self.checkpoint;
+                if self.tails.contains_key(&inode)
+                    || is_rotated(path) && checkpoint.is_complete(inode, path)
+                {
+                    return;
+                }
+                let opened = Tail::open(
+                    path,
+                    Arc::new(origin),
+                    self.config.default_level,
+                    |inode, head| checkpoint.offset(inode, head),
+                );
+                match opened {
+                    Ok(tail) => {
+                        self.tails.insert(tail.inode, tail);
+                    }
+                    Err(error) => {
+                        eprintln!("flotilla logs: cannot open {}: {error}", path.display())
+                    }
+                }
+            });
+        }
+        for (inode, tail) in &mut self.tails {
+            tail.is_retired = named.get(inode).is_none_or(|path| is_rotated(path));
+        }
+        self.checkpoint
+            .retain(|inode| named.contains_key(&inode) || self.tails.contains_key(&inode));
+        self.metrics.files.set(self.tails.len() as i64);
+        self.metrics
+            .lag_bytes
+            .set(self.tails.values().map(Tail::lag).sum::<u64>() as i64);
+    }
+
+    /// Reads every file once; ships whenever a batch is full.
+    async fn read_all(
+        &mut self,
+        mut stop: Option<&mut watch::Receiver<bool>>,
+    ) -> Result<usize, Error> {
+        let mut buffer = vec![0; READ_BYTES];
+        let mut n_total = 0;
+        for inode in self.tails.keys().copied().collect::<Vec<_>>() {
+            let now_ms = self.now_ms();
+            let Some(tail) = self.tails.get_mut(&inode) else {
+                continue;
+            };
+            let (encoder, metrics, origin) =
+                (&mut self.encoder, &self.metrics, tail.origin.clone());
+            let mut n_records = 0;
+            let mut each = |entry: &crate::entry::Entry<'_>| {
+                metrics.count(entry);
+                encoder.add(&origin, entry);
+                n_records += 1;
+            };
+            match tail.read(&mut buffer, now_ms, &mut each) {
+                Ok(n_read) => n_total += n_read,
+                Err(error) => eprintln!(
+                    "flotilla logs: cannot read {}: {error}",
+                    tail.path.display()
+                ),
+            }
+            if tail.is_retired && tail.n_quiet == RETIRED_READS {
+                tail.finish(now_ms, &mut each);
+            }
+            self.gathered(n_records);
+            if self.encoder.n_bytes() >= self.config.batch_bytes {
+                self.ship(stop.as_deref_mut()).await?;
+            }
+            if stop.as_ref().is_some_and(|stop| *stop.borrow()) {
+                break;
+            }
+        }
+        Ok(n_total)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the age of a batch")]
+    fn gathered(&mut self, n_records: u64) {
+        if n_records > 0 {
+            self.n_gathered += n_records;
+            self.gathered_at.get_or_insert_with(Instant::now);
+        }
+        self.metrics.lag.set(
+            self.gathered_at
+                .map_or(0.0, |at| at.elapsed().as_secs_f64()),
+        );
+    }
+
+    /// Whether what has gathered should go, or positions moved without records.
+    fn is_due(&self) -> bool {
+        let wait = Duration::from_millis(self.config.batch_wait_ms);
+        self.gathered_at.is_some_and(|at| at.elapsed() >= wait)
+    }
+
+    /// Sends what has gathered, after the batch before it has landed.
+    async fn ship(&mut self, stop: Option<&mut watch::Receiver<bool>>) -> Result<(), Error> {
+        match stop {
+            // Stopping must not wait for a sink that is down; what was not acknowledged is read again next time.
+            Some(stop) => {
+                while self
+                    .flight
+                    .as_ref()
+                    .is_some_and(|(task, ..)| !task.is_finished())
+                {
+                    if *stop.borrow() {
+                        return Ok(());
+                    }
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+                self.land(false).await?;
+            }
+            None => self.land(true).await?,
+        }
+        let Some(sender) = self.sender.take() else {
+            return Ok(());
+        };
+        let batch = self.encoder.take();
+        let places = self
+            .tails
+            .values_mut()
+            .map(|tail| (tail.inode, tail.place()))
+            .collect();
+        let n_records = std::mem::take(&mut self.n_gathered);
+        self.gathered_at = None;
+        self.seed = self
+            .seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let refused = self.config.checkpoint.with_extension("refused");
+        let task = tokio::spawn(deliver(
+            sender,
+            batch,
+            self.metrics.clone(),
+            self.seed,
+            refused,
+        ));
+        self.flight = Some((task, places, n_records));
+        Ok(())
+    }
+
+    /// Acknowledges the batch on its way once it has been taken; waits for it when `wait` is set.
+    async fn land(&mut self, wait: bool) -> Result<(), Error> {
+        if self
+            .flight
+            .as_ref()
+            .is_some_and(|(task, ..)| wait || task.is_finished())
+            && let Some((task, places, n_records)) = self.flight.take()
+        {
+            // The task ends only after delivery; a panic in it is ours and must not pass for one.
+            self.sender = Some(task.await.expect("the delivery does not panic"));
+            self.metrics.sent.inc_by(n_records);
+            for (inode, place) in places {
+                self.checkpoint.set(inode, place);
+                self.retire(inode, place);
+            }
+        }
+        self.save(wait)
+    }
+
+    /// Closes a file that was rotated or deleted, once it is read to its end and acknowledged.
+    fn retire(&mut self, inode: u64, place: Place) {
+        let Some(tail) = self.tails.get_mut(&inode) else {
+            return;
+        };
+        if tail.is_retired
+            && tail.n_quiet > RETIRED_READS
+            && tail.place() == place
+            && tail.lag() == 0
+        {
+            self.tails.remove(&inode);
+        }
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the checkpoint is written at a pace"
+    )]
+    fn save(&mut self, now: bool) -> Result<(), Error> {
+        if now || self.saved_at.elapsed() >= SAVE_EVERY {
+            self.saved_at = Instant::now();
+            let path = self.config.checkpoint.clone();
+            self.checkpoint
+                .save()
+                .map_err(|cause| Error::Checkpoint { path, cause })?;
+        }
+        Ok(())
+    }
+
+    /// Delivers what has been read, for a few seconds at most.
+    async fn end(&mut self) -> Result<(), Error> {
+        let last = async {
+            self.ship(None).await?;
+            self.land(true).await
+        };
+        match tokio::time::timeout(Duration::from_secs(5), last).await {
+            Ok(done) => done?,
+            Err(_) => eprintln!(
+                "flotilla logs: the sink did not take the last batch; it is read again at the next start"
+            ),
+        }
+        self.save(true)
+    }
+}
+
+/// Whether the name is that of a file that was rotated away: `0.log.20260911-072225`.
+fn is_rotated(path: &Path) -> bool {
+    path.extension().is_none_or(|end| end != "log")
+}
+
+/// Delivers a batch, for as long as it takes. Says so once when it fails and once when it works again.
+async fn deliver(
+    mut sender: Sender,
+    batch: Batch,
+    metrics: Arc<Metrics>,
+    seed: u64,
+    refused: PathBuf,
+) -> Sender {
+    if batch.n_records == 0 {
+        return sender;
+    }
+    let (mut pause, mut n_refusals, mut said) = (BACKOFF.0, 0, false);
+    loop {
+        let after = match sender.send(&batch).await {
+            Ok(()) => break,
+            Err(SendError::Refused(reason)) if n_refusals + 1 >= REFUSALS_MAX => {
+                metrics.dropped.inc_by(batch.n_records);
+                match put_aside(&refused, &batch) {
+                    Ok(()) => eprintln!(
+                        "flotilla logs: the sink refuses {} records, kept in {}: {reason}",
+                        batch.n_records,
+                        refused.display()
+                    ),
+                    Err(error) => eprintln!(
+                        "flotilla logs: lost {} records: {reason}; {error}",
+                        batch.n_records
+                    ),
+                }
+                return sender;
+            }
+            Err(error) => {
+                metrics.retry.inc();
+                n_refusals += u32::from(matches!(error, SendError::Refused(_)));
+                if !said {
+                    eprintln!(
+                        "flotilla logs: the sink does not take records, trying again: {error}"
+                    );
+                    said = true;
+                }
+                match error {
+                    SendError::Retry { after, .. } => after,
+                    SendError::Refused(_) => None,
+                }
+            }
+        };
+        // A tenth of jitter, so that the agents of a cluster do not come back all at once.
+        let jitter = pause.mul_f64((seed >> 40) as f64 / (1u64 << 24) as f64 / 10.0);
+        tokio::time::sleep(after.unwrap_or(pause + jitter).min(BACKOFF.1)).await;
+        pause = (pause * 2).min(BACKOFF.1);
+    }
+    if said {
+        eprintln!("flotilla logs: the sink takes records again");
+    }
+    sender
+}
+
+/// Appends a refused batch, as it was sent, to a file beside the checkpoint.
+fn put_aside(path: &Path, batch: &Batch) -> io::Result<()> {
+    let mut file = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)?;
+    file.write_all(&batch.body)?;
+    file.write_all(b"\n")?;
+    file.sync_data()
+}
+
+/// Visits the log files below a directory laid out as `/var/log/pods`, packed ones excepted.
+fn each_file(directory: &Path, visit: &mut dyn FnMut(&Path, u64, Origin)) {
+    let list = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten();
+    for pod in list(directory) {
+        for container in list(&pod.path()) {
+            let names = (
+                pod.file_name().into_string(),
+                container.file_name().into_string(),
+            );
+            let (Ok(pod_name), Ok(container_name)) = names else {
+                continue;
+            };
+            let Some(origin) = Origin::parse(&pod_name, &container_name) else {
+                continue;
+            };
+            for file in list(&container.path()) {
+                let name = file.file_name();
+                let name = name.to_string_lossy();
+                let is_log =
+                    name.ends_with(".log") || (name.contains(".log.") && !name.ends_with(".gz"));
+                if is_log && file.file_type().is_ok_and(|kind| kind.is_file()) {
+                    visit(&file.path(), file.ino(), origin.clone());
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! How far each file has been acknowledged, kept across restarts.
+//!
+//! A file is known by its inode and the hash of its first bytes, because names move on rotation and inodes are reused.
+//! The state is written to a second file, synced and renamed over the first, so a kill at any moment leaves one of the two.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// The acknowledged place in one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Place {
+    /// Hash of the first [`HEAD_BYTES`] bytes; 0 while the file is shorter.
+    pub(crate) head: u64,
+    /// First byte that was not acknowledged.
+    pub(crate) offset: u64,
+}
+
+/// Bytes of a file's head that identify it: a container runtime's first timestamp is in them.
+pub(crate) const HEAD_BYTES: usize = 32;
+
+/// FNV-1a of the head.
+pub(crate) fn head_hash(head: &[u8]) -> u64 {
+    head.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// The places of all files, by inode.
+#[derive(Debug, Default)]
+pub(crate) struct Checkpoint {
+    path: PathBuf,
+    places: BTreeMap<u64, Place>,
+    is_dirty: bool,
+}
+
+impl Checkpoint {
+    /// Reads the state; a missing file is an empty state, a damaged one an error.
+    pub(crate) fn load(path: &Path) -> io::Result<Checkpoint> {
+        let places = match std::fs::read(path) {
+            Ok(text) => serde_json::from_slice(&text).map_err(io::Error::other)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
+            Err(error) => return Err(error),
+        };
+        Ok(Checkpoint {
+            path: path.to_owned(),
+            places,
+            is_dirty: false,
+        })
+    }
+
+    /// Where to go on in a file, if it is the one we know.
+    pub(crate) fn offset(&self, inode: u64, head: u64) -> Option<u64> {
+        self.places
+            .get(&inode)
+            .filter(|place| place.head == head)
+            .map(|place| place.offset)
+    }
+
+    /// Remembers an acknowledged place.
+    pub(crate) fn set(&mut self, inode: u64, place: Place) {
+        self.is_dirty |= self.places.insert(inode, place) != Some(place);
+    }
+
+    /// Whether everything in the file at `path` has been acknowledged.
+    pub(crate) fn is_complete(&self, inode: u64, path: &Path) -> bool {
+        let Some(place) = self.places.get(&inode) else {
+            return false;
+        };
+        std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == place.offset)
+    }
+
+    /// Forgets the files that are gone.
+    pub(crate) fn retain(&mut self, keep: impl Fn(u64) -> bool) {
+        let before = self.places.len();
+        self.places.retain(|inode, _| keep(*inode));
+        self.is_dirty |= self.places.len() != before;
+    }
+
+    /// Writes the state when it has changed.
+    pub(crate) fn save(&mut self) -> io::Result<()> {
+        if !self.is_dirty {
+            return Ok(());
+        }
+        let next = self.path.with_extension("next");
+        let mut file = File::create(&next)?;
+        file.write_all(&serde_json::to_vec(&self.places).map_err(io::Error::other)?)?;
+        file.sync_data()?;
+        std::fs::rename(&next, &self.path)?;
+        self.is_dirty = false;
+        Ok(())
+    }
+}
