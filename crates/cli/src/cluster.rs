@@ -1,17 +1,51 @@
-//! One cluster of the process: its API server and what works on it.
+//! One cluster of the process: its API server, its DNS server and the controllers that work on it.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use flotilla_apiserver::{ApiServer, Config, Error, Handle, kubeconfig};
+use flotilla_controllers::Metrics as ControllerMetrics;
+use flotilla_dns::catalog::Zones;
+use flotilla_dns::server::{self, Metrics as DnsMetrics, Server};
+use flotilla_gslb::config::Update;
+use flotilla_gslb::controller::{Environment, Gslb, Handle as GslbHandle};
+use flotilla_telemetry::metrics::SharedRegistry;
+use ipnet::{IpNet, Ipv4Net};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, Patch, PatchParams};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
-use crate::plan::ClusterPlan;
+use crate::plan::{ClusterPlan, Plan};
 
-/// A running cluster.
+/// Addresses each LoadBalancer Service and Ingress gets: two, so that losing one is visible in
+/// answers and not the end of them.
+const ADDRESSES_EACH: usize = 2;
+/// Seconds a negative answer of the balanced zone may be cached; k8gb's chart has the same.
+const NEGATIVE_TTL_SECONDS: u32 = 30;
+/// Group of Gslbs before k8gb v0.19.
+const LEGACY_GROUP: &str = "k8gb.absa.oss";
+/// Longest wait before a cluster looks again who else serves the zone.
+const ZONE_INTERVAL_MAX: Duration = Duration::from_secs(30);
+/// Wait when polling is off: the zone's servers are then looked up at this pace.
+const ZONE_INTERVAL_MIN: Duration = Duration::from_secs(1);
+
+/// A cluster whose API server is ready.
 pub(crate) struct Cluster {
-    name: String,
+    plan: ClusterPlan,
     api: Handle,
     address: SocketAddr,
+    work: Option<Work>,
+}
+
+/// What works on a cluster.
+struct Work {
+    dns: Server,
+    gslb: GslbHandle,
+    controllers: JoinHandle<()>,
+    stop: CancellationToken,
 }
 
 impl Cluster {
@@ -27,10 +61,69 @@ impl Cluster {
             .map_err(|error| explain(plan, error))?;
         let address = api.address().context("the API server listens")?;
         Ok(Self {
-            name: plan.name.clone(),
+            plan: plan.clone(),
             api,
             address,
+            work: None,
         })
+    }
+
+    /// Starts DNS, controllers and load balancing. `update` says how the cluster adds itself to the
+    /// parent zone.
+    pub(crate) async fn work(
+        &mut self,
+        fleet: &Plan,
+        update: Option<Update>,
+        registry: &SharedRegistry,
+    ) -> Result<()> {
+        let name = self.plan.name.clone();
+        let stop = CancellationToken::new();
+        let config = gslb_config(&self.plan, fleet, update)?;
+        let alone = fleet.edge.is_none();
+        let (dns_metrics, controller_metrics, gslb_metrics) = registry.with(|registry| {
+            // Peers' dashboards know no cluster label, so a single cluster has none.
+            let label = ("cluster".into(), name.clone().into());
+            let registry = if alone {
+                registry
+            } else {
+                registry.sub_registry_with_label(label)
+            };
+            (
+                DnsMetrics::registered(registry),
+                ControllerMetrics::register(registry),
+                Gslb::metrics(registry, &config),
+            )
+        });
+        let zones = Zones::new();
+        let dns = server::Config::new(&name, vec![self.plan.dns]);
+        let dns = Server::start(&dns, &zones, &dns_metrics)
+            .with_context(|| format!("cannot serve DNS for cluster {name:?}; {DNS_HINT}"))?;
+        self.install_definitions().await?;
+        let controllers = flotilla_controllers::Config {
+            root_ca: self.api.pki().ca.certificate.clone(),
+            pool: load_balancer_addresses(self.plan.pool),
+            addresses_each: ADDRESSES_EACH,
+        };
+        let controllers = tokio::spawn(flotilla_controllers::run(
+            self.api.client("kube-controller-manager"),
+            controllers,
+            controller_metrics,
+            stop.clone(),
+        ));
+        let environment = Environment {
+            client: self.api.client("k8gb"),
+            dns: zones,
+            metrics: gslb_metrics,
+            stop: stop.clone(),
+        };
+        let gslb = Gslb::start(environment, config);
+        self.work = Some(Work {
+            dns,
+            gslb,
+            controllers,
+            stop,
+        });
+        Ok(())
     }
 
     /// Where the API server listens.
@@ -40,13 +133,96 @@ impl Cluster {
 
     /// The cluster's part of the kubeconfig.
     pub(crate) fn context(&self) -> Option<kubeconfig::Context> {
-        self.api.kubeconfig(&self.name)
+        self.api.kubeconfig(&self.plan.name)
     }
 
     /// Stops everything that works on the cluster, then the API server.
     pub(crate) async fn stop(self) {
+        if let Some(work) = self.work {
+            work.stop.cancel();
+            work.gslb.stop().await;
+            // A panic there was reported when it happened.
+            let _ = work.controllers.await;
+            work.dns.stop().await;
+        }
         self.api.stop().await;
     }
+
+    /// Installs the definitions of the resources we serve; again and again gives the same.
+    async fn install_definitions(&self) -> Result<()> {
+        let api: Api<CustomResourceDefinition> = Api::all(self.api.client("flotilla"));
+        let params = PatchParams::apply("flotilla").force();
+        // The legacy group is for those who move over and install it themselves; with both groups
+        // present, `kubectl get gslb` would mean the old one.
+        let current = |definition: &CustomResourceDefinition| definition.spec.group != LEGACY_GROUP;
+        for definition in flotilla_api::crds().into_iter().filter(current) {
+            let name = definition.metadata.name.clone().unwrap_or_default();
+            let applied = api.patch(&name, &params, &Patch::Apply(&definition)).await;
+            applied.with_context(|| format!("cannot install the definition {name}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// A cluster's block without its first eight addresses, which are for servers such as DNS at .1.
+fn load_balancer_addresses(block: Ipv4Net) -> Vec<IpNet> {
+    let [a, b, c, _] = block.network().octets();
+    let part = |first, prefix| IpNet::V4(Ipv4Net::new_assert([a, b, c, first].into(), prefix));
+    vec![
+        part(8, 29),
+        part(16, 28),
+        part(32, 27),
+        part(64, 26),
+        part(128, 25),
+    ]
+}
+
+/// The way out when a DNS address is taken.
+pub(crate) const DNS_HINT: &str = "--dns-port chooses another port";
+
+/// The GSLB's settings, by way of the variables that k8gb's users know.
+fn gslb_config(
+    cluster: &ClusterPlan,
+    fleet: &Plan,
+    update: Option<Update>,
+) -> Result<flotilla_gslb::config::Config> {
+    let others: Vec<&str> = fleet
+        .clusters
+        .iter()
+        .map(|other| other.name.as_str())
+        .filter(|name| *name != cluster.name)
+        .collect();
+    let edge = fleet.edge.as_ref().map_or(cluster.dns, |edge| edge.server);
+    let zones = format!(
+        "{}:{}:{NEGATIVE_TTL_SECONDS}",
+        fleet.parent_zone, fleet.zone
+    );
+    let source = |name: &str| match name {
+        "CLUSTER_GEO_TAG" => Some(cluster.name.clone()),
+        "EXT_GSLB_CLUSTERS_GEO_TAGS" => Some(others.join(",")),
+        "DNS_ZONES" => Some(zones.clone()),
+        "EDGE_DNS_SERVERS" => Some(edge.to_string()),
+        _ => None,
+    };
+    let parsed = flotilla_gslb::config::Config::parse(&source).map_err(|mistakes| {
+        let lines: Vec<String> = mistakes
+            .iter()
+            .map(|mistake| format!("{}: {}", mistake.name, mistake.hint))
+            .collect();
+        anyhow::anyhow!(
+            "cluster {:?} cannot balance load: {}",
+            cluster.name,
+            lines.join("; ")
+        )
+    })?;
+    let mut config = parsed.config;
+    config.poll_interval = fleet.poll_interval;
+    config.zone_interval = fleet
+        .poll_interval
+        .clamp(ZONE_INTERVAL_MIN, ZONE_INTERVAL_MAX);
+    config.own_dns = vec![cluster.dns.ip()];
+    config.update = update;
+    Ok(config)
 }
 
 /// The error with the cluster it concerns and the flag that is the way out.

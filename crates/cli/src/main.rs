@@ -2,6 +2,7 @@
 
 mod args;
 mod cluster;
+mod edge;
 mod environment;
 mod greeting;
 mod plan;

@@ -5,6 +5,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ipnet::Ipv4Net;
 
@@ -25,6 +26,8 @@ pub(crate) struct Plan {
     pub(crate) edge: Option<EdgePlan>,
     pub(crate) zone: String,
     pub(crate) parent_zone: String,
+    /// How often a cluster asks the others; zero is never.
+    pub(crate) poll_interval: Duration,
     pub(crate) kubeconfig: PathBuf,
     /// Whether the kubeconfig is of no use after the process has ended.
     pub(crate) kubeconfig_is_temporary: bool,
@@ -147,6 +150,7 @@ fn lay_out(
         edge,
         zone,
         parent_zone,
+        poll_interval: args.poll_interval,
         kubeconfig: kubeconfig(args, around, base.as_deref()),
         kubeconfig_is_temporary: base.is_none() && args.kubeconfig.is_none(),
     }

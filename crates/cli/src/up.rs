@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::UpArgs;
 use crate::cluster::Cluster;
+use crate::edge::Edge;
 use crate::plan::{Plan, plan};
 use crate::{environment, greeting, say};
 
@@ -50,22 +51,37 @@ async fn serve(args: &UpArgs, log: Option<&str>, plan: &Plan, start: Instant) ->
     let mut interrupt = Interrupt::new()?;
     let registry = SharedRegistry::default();
     if let Some(address) = args.metrics_address {
-        let (address, serving) = metrics::listen(address, registry, stop.clone()).await?;
+        let (address, serving) = metrics::listen(address, registry.clone(), stop.clone()).await?;
         tracing::info!(%address, "Serving metrics");
         tokio::spawn(serving);
     }
 
-    let clusters = try_join_all(plan.clusters.iter().map(Cluster::start)).await?;
+    let edge = match &plan.edge {
+        Some(edge) => Some(Edge::start(edge, plan, &registry)?),
+        None => None,
+    };
+    let mut clusters = try_join_all(plan.clusters.iter().map(Cluster::start)).await?;
     write_kubeconfig(plan, &clusters)?;
+    let update = |name: &str| edge.as_ref().and_then(|edge| edge.update(name));
+    let work = clusters
+        .iter_mut()
+        .zip(&plan.clusters)
+        .map(|(cluster, its_plan)| cluster.work(plan, update(&its_plan.name), &registry));
+    try_join_all(work).await?;
     let addresses: Vec<_> = clusters.iter().map(Cluster::address).collect();
     say(&greeting::greeting(plan, &addresses, start.elapsed()))?;
 
     interrupt.wait().await;
     tracing::info!("Stopping; Ctrl-C again ends the process at once");
     stop.cancel();
-    let stopping = join_all(clusters.into_iter().map(Cluster::stop));
+    let stopping = async {
+        join_all(clusters.into_iter().map(Cluster::stop)).await;
+        if let Some(edge) = edge {
+            edge.stop().await;
+        }
+    };
     tokio::select! {
-        _ = stopping => {}
+        () = stopping => {}
         () = interrupt.wait() => bail!("stopped before everything had ended"),
         () = tokio::time::sleep(STOP_LIMIT) => bail!("not everything ended within {STOP_LIMIT:?}"),
     }

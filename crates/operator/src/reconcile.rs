@@ -123,14 +123,29 @@ fn settle<K, E>(
     queue.done(&key);
 }
 
-/// An error and its causes in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
+/// An error and its causes in one line. A refusal of the API server is told in the server's words,
+/// without the rest of its `Status`.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = String::new();
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let refusal = match error.downcast_ref() {
+            Some(kube::Error::Api(status)) => Some(status.message.clone()),
+            _ => None,
+        };
+        next = if refusal.is_some() {
+            None
+        } else {
+            error.source()
+        };
+        let part = refusal.unwrap_or_else(|| error.to_string());
+        // Some libraries print their cause themselves.
+        if !text.contains(&part) {
+            if !text.is_empty() {
+                text.push_str(": ");
+            }
+            text.push_str(&part);
+        }
     }
     text
 }

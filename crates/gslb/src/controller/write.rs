@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use flotilla_operator::{Backoff, Outcome, Queue, QueueMetrics};
@@ -20,6 +21,8 @@ use crate::{
 
 /// Writes under way at once.
 const WRITERS: usize = 8;
+/// Wait before a write that met another one is tried again.
+const CONFLICT_WAIT: Duration = Duration::from_millis(10);
 /// Name in managed fields.
 const FIELD_MANAGER: &str = "flotilla-gslb";
 
@@ -70,7 +73,13 @@ impl Writer {
                 let Some(wish) = wish else {
                     return Ok(Outcome::Wait);
                 };
-                write(&client, &target, &wish).await?;
+                match write(&client, &target, &wish).await {
+                    // Another part of the same object was written in between: read it again.
+                    Err(Error::Api(kube::Error::Api(status))) if status.code == 409 => {
+                        return Ok(Outcome::Again(CONFLICT_WAIT));
+                    }
+                    other => other?,
+                }
                 // Unless it changed meanwhile, it is done; a newer one is in the queue already.
                 let mut wishes = writer.wishes();
                 if wishes.get(&target) == Some(&wish) {

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::{Outcome, QueueMetrics, run};
+use super::{Outcome, QueueMetrics, chain, run};
 use crate::{Backoff, Queue};
 
 #[derive(Debug, thiserror::Error)]
@@ -34,4 +34,26 @@ async fn failures_and_panics_are_retried_until_they_succeed() {
     assert_eq!(attempts.load(Ordering::SeqCst), 4);
     assert_eq!(metrics.errors.get(), 2);
     assert_eq!(metrics.reconciles.get(), 4);
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {name}")]
+struct Refused {
+    name: &'static str,
+    #[source]
+    source: kube::Error,
+}
+
+#[test]
+fn a_refusal_is_told_in_the_servers_words_and_once() {
+    let status = kube::core::Status::failure("teapots \"a\" is forbidden: too hot", "Forbidden");
+    let error = Refused {
+        name: "a",
+        source: kube::Error::Api(status.boxed()),
+    };
+    assert_eq!(
+        chain(&error),
+        "cannot write a: teapots \"a\" is forbidden: too hot"
+    );
+    assert_eq!(chain(&Broken), "broken");
 }
