@@ -100,7 +100,7 @@ fn settle<K, E>(
     result: Result<Result<Outcome, E>, tokio::task::JoinError>,
 ) where
     K: Clone + Eq + Hash + Display,
-    E: std::error::Error,
+    E: std::error::Error + 'static,
 {
     let failure = match result {
         Ok(Ok(outcome)) => {
