@@ -10,7 +10,8 @@ use flotilla_dns::record::Soa;
 use flotilla_dns::resolver::walk::Hint;
 use flotilla_dns::resolver::{self, ResolverServer};
 use flotilla_dns::server::{Config, Metrics, Server};
-use flotilla_dns::update::{Key, Updates};
+use flotilla_dns::tsig::{Algorithm, Key};
+use flotilla_dns::update::Updates;
 use flotilla_dns::zone::{NameServer, Settings};
 use flotilla_gslb::config::Update;
 use flotilla_telemetry::metrics::SharedRegistry;
@@ -48,10 +49,11 @@ impl Edge {
         for cluster in &plan.clusters {
             let key_name = format!("{}.flotilla", cluster.name);
             let secret = rand::random::<[u8; 32]>().to_vec();
-            keys.push(Key {
-                name: Name::parse(&key_name)?,
-                secret: secret.clone(),
-            });
+            keys.push(Key::new(
+                Name::parse(&key_name)?,
+                Algorithm::HmacSha256,
+                &secret,
+            ));
             let update = Update {
                 server: edge.server,
                 key_name,
