@@ -1,7 +1,6 @@
 //! One cluster of the process: its API server, its DNS server and the controllers that work on it.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
