@@ -44,6 +44,8 @@ struct Sources {
     roles: Parsed<RoleObject>,
     cluster_bindings: Parsed<BindingObject>,
     bindings: Parsed<BindingObject>,
+    /// Rules of every ClusterRole by name, with aggregation resolved.
+    resolved: HashMap<Arc<str>, Arc<[Rule]>>,
 }
 
 /// Parsed objects of one collection. An object that cannot be parsed is left out: it allows nothing.
@@ -110,6 +112,7 @@ impl Index {
             roles,
             cluster_bindings,
             bindings,
+            ..
         } = &self.sources;
         same(&cluster_roles.collection, of(state, "clusterroles"))
             && same(&roles.collection, of(state, "roles"))
@@ -122,7 +125,8 @@ impl Index {
 
     /// The index of `state`, reusing what did not change. O(bindings), and parsing O(changed objects).
     pub fn follow(&self, state: &State) -> Self {
-        let sources = Sources {
+        let mut sources = Sources {
+            resolved: HashMap::new(),
             cluster_roles: self.sources.cluster_roles.follow(of(state, "clusterroles")),
             roles: self.sources.roles.follow(of(state, "roles")),
             cluster_bindings: self
@@ -131,6 +135,7 @@ impl Index {
                 .follow(of(state, "clusterrolebindings")),
             bindings: self.sources.bindings.follow(of(state, "rolebindings")),
         };
+        sources.resolve();
         let mut cluster = Grants::default();
         for (key, binding) in sources.cluster_bindings.sorted() {
             let source = format!("ClusterRoleBinding {:?}", &*key.name);
@@ -265,13 +270,22 @@ impl Sources {
     }
 
     fn cluster_role(&self, name: &str) -> Option<Arc<[Rule]>> {
-        let (_, role) = self.cluster_roles.objects.get(&ObjectKey::new("", name))?;
-        if role.aggregation_rule.is_none() {
-            return Some(role.rules.clone());
-        }
-        let mut rules = Vec::new();
-        self.aggregate(role, AGGREGATION_DEPTH, &mut rules);
-        Some(rules.into())
+        self.resolved.get(name).cloned()
+    }
+
+    /// Resolves aggregation once for each role, however many bindings name it.
+    fn resolve(&mut self) {
+        let roles = self.cluster_roles.sorted().map(|(key, role)| {
+            let rules = if role.aggregation_rule.is_some() {
+                let mut rules = Vec::new();
+                self.aggregate(role, AGGREGATION_DEPTH, &mut rules);
+                rules.into()
+            } else {
+                role.rules.clone()
+            };
+            (key.name.clone(), rules)
+        });
+        self.resolved = roles.collect();
     }
 
     fn aggregate(&self, role: &RoleObject, depth: usize, rules: &mut Vec<Rule>) {
