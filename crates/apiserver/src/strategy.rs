@@ -5,9 +5,11 @@
 
 mod addresses;
 mod admin;
+mod classes;
 mod config;
 mod convert;
 mod fill;
+mod limits;
 mod namespace;
 mod network;
 mod pod_check;

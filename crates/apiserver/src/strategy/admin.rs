@@ -8,7 +8,7 @@ use flotilla_machinery::{
 use serde_json::{Value, json};
 
 use super::{
-    convert,
+    classes, convert,
     fill::{at, at_mut, fill, is_unset, items, list, text},
     rules::{Errors, Rewrite, Rules, immutable, one_of},
 };
@@ -77,6 +77,7 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
             ..rules
         },
         ("", "persistentvolumeclaims") => Rules {
+            admit: classes::storage_class,
             defaults: fill_claim,
             check: check_claim,
             check_change: claim_kept,

@@ -10,6 +10,7 @@ use flotilla_machinery::{
 use serde_json::{Value, json};
 
 use super::{
+    classes,
     fill::{at, at_mut, fill, is_unset, items, list, text},
     pod_check::PROTOCOLS,
     rules::{Errors, Rules, complain, immutable, one_of},
@@ -48,6 +49,7 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
             ..rules
         },
         ("networking.k8s.io", "ingresses") => Rules {
+            admit: classes::ingress_class,
             check: check_ingress,
             ..rules
         },

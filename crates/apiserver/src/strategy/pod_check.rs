@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{
     fill::{at, is_unset, list, text},
+    limits::check_resources,
     rules::{Errors, complain, named, not_negative, one_of},
 };
 
@@ -150,6 +151,7 @@ fn check_container(container: &Value, path: &str, volumes: &BTreeSet<&str>, erro
         errors,
     );
     check_ports(container, path, errors);
+    check_resources(container, path, errors);
     for (at, env) in list(container, "env").iter().enumerate() {
         let path = format!("{path}.env[{at}]");
         named(

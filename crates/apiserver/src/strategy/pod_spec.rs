@@ -59,12 +59,17 @@ pub(super) fn fill_pod(pod: &mut Value) {
     fill(spec, "enableServiceLinks", true);
     for list in ["initContainers", "containers"] {
         for container in items(spec, list) {
-            let limits = at(container, "resources.limits").as_object().cloned();
-            for (name, limit) in limits.into_iter().flatten() {
-                fill(&mut container["resources"], "requests", json!({}));
-                fill(&mut container["resources"]["requests"], &name, limit);
-            }
+            follow_limits(container);
         }
+    }
+}
+
+/// A limit without a request is also the request.
+pub(super) fn follow_limits(container: &mut Value) {
+    let limits = at(container, "resources.limits").as_object().cloned();
+    for (name, limit) in limits.into_iter().flatten() {
+        fill(&mut container["resources"], "requests", json!({}));
+        fill(&mut container["resources"]["requests"], &name, limit);
     }
 }
 

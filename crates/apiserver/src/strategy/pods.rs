@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     fill::{at, at_mut, fill, is_unset, items, list, schema_defaults, text},
+    limits::apply_ranges,
     pod_check::check_pod_spec,
     pod_spec::fill_pod,
     rules::Errors,
@@ -115,7 +116,10 @@ impl Strategy for Pods {
         }
         service_account(cx, object)?;
         priority(cx, object)?;
+        apply_ranges(cx, object)?;
         tolerations(&mut object["spec"]);
+        // Limit ranges may have raised it.
+        object["status"]["qosClass"] = quality_of_service(object).into();
         Ok(())
     }
 

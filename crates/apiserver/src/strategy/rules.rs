@@ -1,6 +1,10 @@
 //! Rules of a kind as a row of functions, for kinds that need no state of their own.
 
-use flotilla_machinery::{builtin::ResourceRow, schema::TypeId, status::FieldError};
+use flotilla_machinery::{
+    builtin::ResourceRow,
+    schema::TypeId,
+    status::{FieldError, Status},
+};
 use serde_json::Value;
 
 use super::fill::schema_defaults;
@@ -11,6 +15,9 @@ pub(super) type Errors = Vec<FieldError>;
 
 /// What is wrong with a name; see [`Strategy::check_name`].
 pub(super) type CheckName = fn(&str, bool) -> Vec<String>;
+
+/// See [`Rules::admit`].
+pub(super) type Admit = fn(&Context<'_>, &mut Value) -> Result<(), Status>;
 
 /// Turns an object into another version of itself.
 pub(super) type Rewrite = fn(&mut Value);
@@ -23,6 +30,8 @@ pub(super) struct Rules {
     pub(super) defaults: fn(&mut Value),
     /// Runs after the generic preparation of a new object.
     pub(super) on_create: fn(&mut Value),
+    /// Adds to a new object what depends on others, or refuses it.
+    pub(super) admit: Admit,
     /// Mistakes in an object, new or changed.
     pub(super) check: fn(&Value, &mut Errors),
     /// Mistakes in a change, new before old.
@@ -50,6 +59,7 @@ impl Rules {
             root: flotilla_machinery::builtin::schema().find(row.type_name),
             defaults: |_| {},
             on_create: |_| {},
+            admit: |_, _| Ok(()),
             check: |_, _| {},
             check_change: |_, _, _| {},
             name: generic::check_subdomain,
@@ -83,6 +93,19 @@ impl Strategy for Rules {
     fn prepare_create(&self, cx: &Context<'_>, object: &mut Value) {
         generic::prepare_create(cx, object);
         (self.on_create)(object);
+    }
+
+    fn allocate(
+        &self,
+        cx: &Context<'_>,
+        object: &mut Value,
+        old: Option<&Value>,
+    ) -> Result<(), Status> {
+        if old.is_some() {
+            Ok(())
+        } else {
+            (self.admit)(cx, object)
+        }
     }
 
     fn validate_create(&self, _: &Context<'_>, object: &Value) -> Errors {

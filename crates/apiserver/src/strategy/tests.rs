@@ -92,6 +92,26 @@ fn service(spec: Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "n"}, "spec": spec})
 }
 
+/// A store's state with these objects in it.
+fn state_with(objects: &[(&str, &str, Value)]) -> Arc<State> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let now = "2026-03-10T12:00:00Z".parse().unwrap();
+    let store = Store::open(StoreConfig::new(None), now).unwrap();
+    for (group, plural, object) in objects {
+        let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or("");
+        let write = Write {
+            resource: ResourceKey::new(group, plural),
+            key: ObjectKey::new(text("/metadata/namespace"), text("/metadata/name")),
+            expect: Expect::Absent,
+            op: Op::Put(Draft::new(object, Vec::new()).unwrap()),
+        };
+        runtime.block_on(store.commit(write)).unwrap();
+    }
+    store.state()
+}
+
 /// A store's state with these services in it.
 fn stored(services: &[Value]) -> Arc<State> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -661,4 +681,74 @@ fn filling_defaults_twice_changes_nothing() {
         rules.fill_defaults(&mut twice);
         assert_eq!(once, twice, "{plural}");
     }
+}
+
+#[test]
+fn limit_ranges_fill_in_and_refuse() {
+    let range = json!({
+        "apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l", "namespace": "n"},
+        "spec": {"limits": [{"type": "Container", "default": {"cpu": "500m"},
+            "defaultRequest": {"cpu": "100m"}, "max": {"cpu": "1"}}]},
+    });
+    let state = state_with(&[("", "limitranges", range)]);
+    let pods = bench("", "v1", "pods");
+    let created = pods.create(&state, pod(one_container())).unwrap();
+    let resources = json!({"limits": {"cpu": "500m"}, "requests": {"cpu": "100m"}});
+    assert_eq!(created["spec"]["containers"][0]["resources"], resources);
+    assert_eq!(created["status"]["qosClass"], "Burstable");
+    let mut greedy = one_container();
+    greedy["containers"][0]["resources"] = json!({"limits": {"cpu": "2"}});
+    let error = pods.create(&state, pod(greedy)).unwrap_err();
+    assert_eq!(
+        error,
+        "pods \"p\" is forbidden: maximum cpu usage per Container is 1, but limit is 2"
+    );
+}
+
+#[test]
+fn requests_stay_within_limits() {
+    let mut spec = one_container();
+    spec["containers"][0]["resources"] =
+        json!({"limits": {"cpu": "1"}, "requests": {"cpu": "1500m"}});
+    assert_eq!(
+        bench("", "v1", "pods").complaint(pod(spec)),
+        "spec.containers[0].resources.requests: Invalid value: \"1500m\": must be less than or equal to cpu limit of 1"
+    );
+}
+
+#[test]
+fn default_classes_are_filled_in() {
+    let class = |kind: &str, name: &str, annotation: &str| json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "annotations": {annotation: "true"}}});
+    let state = state_with(&[
+        (
+            "storage.k8s.io",
+            "storageclasses",
+            class(
+                "StorageClass",
+                "fast",
+                "storageclass.kubernetes.io/is-default-class",
+            ),
+        ),
+        (
+            "networking.k8s.io",
+            "ingressclasses",
+            class(
+                "IngressClass",
+                "edge",
+                "ingressclass.kubernetes.io/is-default-class",
+            ),
+        ),
+    ]);
+    let claim = json!({"metadata": {"name": "c"}, "spec": {"accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}}}});
+    let claim = bench("", "v1", "persistentvolumeclaims")
+        .create(&state, claim)
+        .unwrap();
+    assert_eq!(claim["spec"]["storageClassName"], "fast");
+    let backend = json!({"service": {"name": "s", "port": {"number": 80}}});
+    let ingress = json!({"metadata": {"name": "i"}, "spec": {"defaultBackend": backend}});
+    let ingress = bench("networking.k8s.io", "v1", "ingresses")
+        .create(&state, ingress)
+        .unwrap();
+    assert_eq!(ingress["spec"]["ingressClassName"], "edge");
 }
