@@ -14,6 +14,7 @@ pub mod cel;
 pub mod default;
 pub mod fieldpath;
 pub mod formats;
+pub mod fuzz;
 pub mod lists;
 pub mod meta;
 pub mod path;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use flotilla_apiserver::Handle;
+use flotilla_apiserver::{ApiServer, Config, Handle};
 use serde_json::{Value, json};
 
 use crate::support::{Reply, in_process, send};
@@ -365,4 +365,41 @@ async fn what_is_established_does_not_change_its_identity() {
         assert_eq!(reply.code, 422);
         assert!(reply.message().contains(text), "{}", reply.message());
     }
+}
+
+#[tokio::test]
+async fn a_restart_finds_definitions_and_objects() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = || Config {
+        listen: None,
+        data_dir: Some(dir.path().to_owned()),
+        ..Config::default()
+    };
+    let server = ApiServer::start(config()).await.unwrap();
+    post(&server, CRDS, &definition()).await;
+    post(&server, TABS, &tab("a", json!({"cronSpec": "* * * * *"}))).await;
+    server.stop().await;
+    let server = ApiServer::start(config()).await.unwrap();
+    let object = get(&server, &format!("{TABS}/a")).await.json();
+    assert_eq!(object["spec"]["image"], "busybox");
+    let reply = post(&server, TABS, &tab("b", json!({"cronSpec": "x"}))).await;
+    assert_eq!(reply.code, 422);
+}
+
+#[tokio::test]
+async fn openapi_publishes_the_schema() {
+    let server = in_process().await;
+    post(&server, CRDS, &definition()).await;
+    let document = get(&server, "/openapi/v3/apis/stable.example.com/v1")
+        .await
+        .json();
+    let schema = &document["components"]["schemas"]["com.example.stable.v1.CronTab"];
+    assert_eq!(
+        schema["properties"]["spec"]["properties"]["replicas"]["maximum"],
+        10
+    );
+    assert_eq!(
+        schema["x-kubernetes-group-version-kind"][0]["kind"],
+        "CronTab"
+    );
 }

@@ -112,7 +112,10 @@ impl Expression {
             return Err(super::issue(source, 0, &why));
         }
         let parser = Parser::new().enable_optional_syntax(true);
-        let mut tree = parser.parse(source).map_err(|e| e.to_string())?;
+        let mut tree = match guarded(|| parser.parse(source)) {
+            Some(parsed) => parsed.map_err(|e| e.to_string())?,
+            None => return Err(super::issue(source, 0, PANICKED)),
+        };
         if rewrite::depth(&tree) > DEPTH_MAX {
             let why = format!("expression recursion limit exceeded: {DEPTH_MAX}");
             return Err(super::issue(source, 0, &why));
@@ -156,9 +159,10 @@ impl Expression {
             meter.left.set(limit);
             meter.interrupt.replace(interrupt.cloned());
             meter.stopped.replace(None);
-            let result = meter
-                .charge(self.base_cost)
-                .and_then(|()| Value::resolve(&self.tree, &ctx));
+            let result = meter.charge(self.base_cost).and_then(|()| {
+                guarded(|| Value::resolve(&self.tree, &ctx))
+                    .unwrap_or_else(|| Err(ExecutionError::function_error("", PANICKED)))
+            });
             meter.interrupt.replace(None);
             let cost = limit - meter.left.get();
             // Errors inside || and && may have been absorbed; a stop may not.
@@ -220,6 +224,15 @@ impl Meter {
 /// Takes `cost` from the budget of the running evaluation.
 pub(super) fn charge(cost: u64) -> Result<(), ExecutionError> {
     METER.with(|meter| meter.charge(cost))
+}
+
+/// What is said when the evaluator panics.
+const PANICKED: &str = "internal error of the evaluator";
+
+/// Runs foreign code that panics on some inputs (`'%.99999999f'.format([1.0])`).
+fn guarded<T>(run: impl FnOnce() -> T) -> Option<T> {
+    // Nothing it touches outlives the evaluation, so nothing broken can be seen afterwards.
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).ok()
 }
 
 /// Whether a function of this (qualified) name exists.
