@@ -46,3 +46,5 @@ pub mod resolver;
 pub mod bench;
 
 pub mod update;
+
+pub mod fuzz;
