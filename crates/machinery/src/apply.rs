@@ -24,7 +24,7 @@ pub use self::times::revert_times;
 pub use self::typed::Shape;
 
 use self::managers::{Identity, Managers};
-use self::updater::Apply;
+use self::updater::{Apply, Outcome};
 use self::validate::{Duplicates, validate};
 
 mod compare;
@@ -122,7 +122,8 @@ pub fn apply(live: Option<Value>, config: &Value, ctx: &Context<'_>) -> Result<A
         object: describe(&live, ctx),
         text,
     })?;
-    if managers.0.is_empty() {
+    let untracked = managers.0.is_empty();
+    if untracked {
         let empty = Value::Object(Map::new());
         let ctx = Context {
             manager: BEFORE_FIRST_APPLY,
@@ -130,20 +131,37 @@ pub fn apply(live: Option<Value>, config: &Value, ctx: &Context<'_>) -> Result<A
         };
         take_changes(&ctx, &empty, &live, &mut managers)?;
     }
-    let (object, mut managers) = merge_or_migrate(&live, config, ctx, managers)?;
-    let mut changed = object.is_some() || creates;
-    let mut object = object.unwrap_or_else(|| live.clone());
-    if ctx.manager == KUBECTL {
-        update_last_applied(&mut object, config);
-    }
+    let (outcome, mut managers) = merge_or_migrate(&live, config, ctx, managers)?;
     let identity = applier(ctx);
+    let last = outcome.last.as_ref().map(|(version, set)| (version, set));
+    let owned = managers
+        .find(&identity)
+        .map(|entry| (&entry.api_version, &entry.set));
+    let owners_changed = creates || untracked || outcome.others_changed || last != owned;
+    let changed = outcome.object.is_some() || creates;
+    let mut object = outcome.object.unwrap_or(live);
+    let annotated = ctx.manager == KUBECTL && update_last_applied(&mut object, config);
+    if !owners_changed && !changed {
+        // Nothing to encode: the entries are what they were.
+        put_managed_fields(
+            &mut object,
+            Some(old_entries).filter(|entries| !entries.is_null()),
+        );
+        return Ok(Applied {
+            object,
+            changed: annotated,
+        });
+    }
     if changed && let Some(entry) = managers.find_mut(&identity) {
         entry.time = Some(ctx.now.to_owned());
     }
     let entries = managers.encode();
-    changed |= entries.as_ref().unwrap_or(&Value::Null) != &old_entries || object != live;
+    let same_entries = entries.as_ref().unwrap_or(&Value::Null) == &old_entries;
     put_managed_fields(&mut object, entries);
-    Ok(Applied { object, changed })
+    Ok(Applied {
+        object,
+        changed: changed || annotated || !same_entries,
+    })
 }
 
 /// Notes in `new` that the writer owns what differs from `live`.
@@ -208,8 +226,8 @@ fn take_changes(
         ctx.api_version,
         ctx.subresource,
     );
-    let changed = updater::update(ctx, live, new, &updater, managers)?;
-    let set = changed.difference(stripped());
+    let mut set = updater::update(ctx, live, new, &updater, managers)?;
+    set.subtract(stripped());
     if !set.is_empty() {
         let time = Some(ctx.now.to_owned());
         match managers.find_mut(&updater) {
@@ -235,36 +253,36 @@ fn merge_or_migrate(
     config: &Value,
     ctx: &Context<'_>,
     managers: Managers,
-) -> Result<(Option<Value>, Managers), Error> {
-    let run = |force: bool| {
-        let mut managers = managers.clone();
+) -> Result<(Outcome, Managers), Error> {
+    let run = |mut managers: Managers, force: bool| {
         let request = Apply {
             live,
             config,
             identity: applier(ctx),
             force,
         };
-        let object = updater::apply(ctx, &request, &mut managers)?;
+        let outcome = updater::apply(ctx, &request, &mut managers)?;
         if let Some(entry) = managers.find_mut(&request.identity) {
-            entry.set = entry.set.difference(stripped());
+            entry.set.subtract(stripped());
         }
         managers.drop_empty();
-        Ok((object, managers))
+        Ok((outcome, managers))
     };
-    match run(ctx.force) {
-        Err(Error::Conflicts(conflicts)) if ctx.manager == KUBECTL => {
+    let spare = (ctx.manager == KUBECTL && !ctx.force).then(|| managers.clone());
+    match (run(managers, ctx.force), spare) {
+        (Err(Error::Conflicts(conflicts)), Some(managers)) => {
             let Some(allowed) = last_applied_set(live, ctx) else {
                 return Err(Error::Conflicts(conflicts));
             };
             let mut left = conflicts;
             left.retain(|conflict| !allowed.has(&conflict.path.0));
             if left.is_empty() {
-                run(true)
+                run(managers, true)
             } else {
                 Err(Error::Conflicts(left))
             }
         }
-        result => result,
+        (result, _) => result,
     }
 }
 
@@ -291,20 +309,21 @@ fn last_applied_set(live: &Value, ctx: &Context<'_>) -> Option<Set> {
 }
 
 /// Replaces the annotation of client-side apply, if there is one, by what was applied.
-fn update_last_applied(object: &mut Value, config: &Value) {
-    let Some(annotations) = object
+///
+/// Says whether that changed anything.
+fn update_last_applied(object: &mut Value, config: &Value) -> bool {
+    let annotations = object
         .pointer_mut("/metadata/annotations")
-        .and_then(Value::as_object_mut)
-    else {
-        return;
+        .and_then(Value::as_object_mut);
+    let Some(annotations) = annotations else {
+        return false;
     };
-    if annotations
+    let known = annotations
         .get(LAST_APPLIED)
         .and_then(Value::as_str)
-        .unwrap_or_default()
-        .is_empty()
-    {
-        return;
+        .unwrap_or_default();
+    if known.is_empty() {
+        return false;
     }
     let mut config = config.clone();
     if let Some(given) = config
@@ -314,6 +333,7 @@ fn update_last_applied(object: &mut Value, config: &Value) {
         given.remove(LAST_APPLIED);
     }
     let text = format!("{}\n", crate::quote::json(&config));
+    let changed = known != text;
     annotations.insert(LAST_APPLIED.into(), text.into());
     let bytes: usize = annotations
         .iter()
@@ -322,6 +342,7 @@ fn update_last_applied(object: &mut Value, config: &Value) {
     if bytes > ANNOTATIONS_BYTES_MAX {
         annotations.remove(LAST_APPLIED);
     }
+    changed
 }
 
 /// Paths that identify an object or belong to the server, so that nobody owns them.

@@ -5,6 +5,7 @@ pub mod apply;
 pub mod builtin;
 pub mod fieldpath;
 pub mod fields;
+pub mod fuzz;
 pub mod group;
 pub mod intstr;
 pub mod jsonpath;

@@ -33,15 +33,11 @@ impl Comparison {
     }
 
     /// The comparison without `fields` and what is below them.
-    pub(super) fn without(self, fields: &Set) -> Self {
-        if fields.is_empty() {
-            return self;
-        }
-        Self {
-            added: self.added.recursive_difference(fields),
-            modified: self.modified.recursive_difference(fields),
-            removed: self.removed.recursive_difference(fields),
-        }
+    pub(super) fn without(mut self, fields: &Set) -> Self {
+        self.added.subtract_recursive(fields);
+        self.modified.subtract_recursive(fields);
+        self.removed.subtract_recursive(fields);
+        self
     }
 }
 

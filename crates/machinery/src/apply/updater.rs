@@ -1,6 +1,7 @@
 //! Ownership: what an apply or an update makes of the sets of all managers.
 
 use std::borrow::Cow;
+use std::mem;
 
 use serde_json::Value;
 
@@ -21,32 +22,49 @@ pub(super) struct Apply<'a> {
     pub(super) force: bool,
 }
 
+/// What an apply makes of an object and its owners.
+pub(super) struct Outcome {
+    /// The new object, or `None` when it equals the live one.
+    pub(super) object: Option<Value>,
+    /// What the applier owned before, and in which version.
+    pub(super) last: Option<(String, Set)>,
+    /// Whether entries other than the applier's have changed.
+    pub(super) others_changed: bool,
+}
+
 /// Merges a configuration and settles ownership.
-///
-/// Returns the new object, or `None` when it equals the live one.
 pub(super) fn apply(
     ctx: &Context<'_>,
     apply: &Apply<'_>,
     managers: &mut Managers,
-) -> Result<Option<Value>, Error> {
-    reconcile_all(ctx, managers);
+) -> Result<Outcome, Error> {
+    let mut others_changed = reconcile_all(ctx, managers);
     let merged = merge(ctx.shape, apply.live, apply.config);
-    let set = field_set(ctx.shape, apply.config).recursive_difference(ctx.reset_fields);
-    let last = managers
-        .find(&apply.identity)
-        .map(|e| (e.api_version.clone(), e.set.clone()));
-    let entry = Entry {
-        identity: apply.identity.clone(),
-        api_version: ctx.api_version.to_owned(),
-        time: managers.find(&apply.identity).and_then(|e| e.time.clone()),
-        set,
+    let mut set = field_set(ctx.shape, apply.config);
+    set.subtract_recursive(ctx.reset_fields);
+    let version = ctx.api_version.to_owned();
+    let last = match managers.find_mut(&apply.identity) {
+        Some(known) => {
+            let last = (
+                mem::replace(&mut known.api_version, version),
+                mem::take(&mut known.set),
+            );
+            known.set = set;
+            Some(last)
+        }
+        None => {
+            let identity = apply.identity.clone();
+            managers.0.push(Entry {
+                identity,
+                api_version: version,
+                time: None,
+                set,
+            });
+            None
+        }
     };
-    match managers.find_mut(&apply.identity) {
-        Some(known) => *known = entry,
-        None => managers.0.push(entry),
-    }
-    let pruned = match last {
-        Some((version, last)) => prune(ctx, &merged, managers, &version, &last)?,
+    let pruned = match &last {
+        Some((version, last)) => prune(ctx, &merged, managers, version, last)?,
         None => None,
     };
     let (owned, stored) = match pruned {
@@ -57,7 +75,7 @@ pub(super) fn apply(
         }
         None => (merged, None),
     };
-    let changes = settle(
+    let (changes, taken) = settle(
         ctx,
         apply.live,
         &owned,
@@ -65,10 +83,15 @@ pub(super) fn apply(
         &apply.identity,
         apply.force,
     )?;
+    others_changed |= taken;
     let stored = stored.unwrap_or(owned);
     // Order and nulls of lists and maps may differ without any path having changed.
     let same = changes.is_same() && crate::fieldpath::same(apply.live, &stored);
-    Ok((!same).then_some(stored))
+    Ok(Outcome {
+        object: (!same).then_some(stored),
+        last,
+        others_changed,
+    })
 }
 
 /// Gives `identity` the paths that a write other than apply has changed.
@@ -86,28 +109,40 @@ pub(super) fn update(
         manager: String::new(),
         ..identity.clone()
     };
-    let changes = settle(ctx, live, new, managers, &nobody, true)?;
+    let (changes, _) = settle(ctx, live, new, managers, &nobody, true)?;
     Ok(changes.modified.union(&changes.added))
 }
 
 /// Drops managers of versions that no longer exist and follows schema changes.
-fn reconcile_all(ctx: &Context<'_>, managers: &mut Managers) {
-    managers
-        .0
-        .retain_mut(|entry| match ctx.shape_of(&entry.api_version) {
-            None => false,
-            Some(shape) => {
-                if let Some(set) = reconcile(shape, &entry.set) {
-                    entry.set = set;
-                }
-                true
-            }
-        });
+///
+/// Says whether there was anything to do.
+fn reconcile_all(ctx: &Context<'_>, managers: &mut Managers) -> bool {
+    let n_before = managers.0.len();
+    let mut changed = false;
+    managers.0.retain_mut(|entry| {
+        let Some(shape) = ctx.shape_of(&entry.api_version) else {
+            return false;
+        };
+        if let Some(set) = reconcile(shape, &entry.set) {
+            entry.set = set;
+            changed = true;
+        }
+        true
+    });
+    changed || managers.0.len() != n_before
+}
+
+/// What differs in one version, in the form in which owners lose it.
+struct Changes {
+    /// Added or modified: whoever owns these is in conflict.
+    touched: Set,
+    removed: Set,
 }
 
 /// Takes what has changed from everybody but `keeper`, or refuses.
 ///
-/// Returns the changes in the version of the request, without reset fields.
+/// Returns the changes in the version of the request, without reset fields, and whether anybody
+/// lost anything.
 fn settle(
     ctx: &Context<'_>,
     live: &Value,
@@ -115,59 +150,59 @@ fn settle(
     managers: &mut Managers,
     keeper: &Identity,
     force: bool,
-) -> Result<Comparison, Error> {
+) -> Result<(Comparison, bool), Error> {
     let ours = compare(ctx.shape, live, new).without(ctx.reset_fields);
-    let mut others: Vec<(String, Option<Comparison>)> = Vec::new();
+    let touched = ours.modified.union(&ours.added);
+    let mut versions = vec![(
+        ctx.api_version.to_owned(),
+        Some(Changes {
+            touched,
+            removed: ours.removed.clone(),
+        }),
+    )];
     for entry in managers.0.iter().filter(|entry| entry.identity != *keeper) {
         let version = &entry.api_version;
-        if version != ctx.api_version && !others.iter().any(|(known, _)| known == version) {
-            others.push((version.clone(), compare_at(ctx, version, live, new)?));
+        if !versions.iter().any(|(known, _)| known == version) {
+            let changes = compare_at(ctx, version, live, new)?.map(|changes| Changes {
+                touched: changes.modified.union(&changes.added),
+                removed: changes.removed,
+            });
+            versions.push((version.clone(), changes));
         }
     }
-    let changes_at = |version: &str| match version == ctx.api_version {
-        true => Some(&ours),
-        false => others
-            .iter()
-            .find(|(known, _)| known == version)?
-            .1
-            .as_ref(),
+    let changes_in = |version: &str| {
+        let (_, changes) = versions.iter().find(|(known, _)| known == version)?;
+        changes.as_ref()
     };
+    let n_before = managers.0.len();
     managers
         .0
-        .retain(|e| e.identity == *keeper || changes_at(&e.api_version).is_some());
+        .retain(|e| e.identity == *keeper || changes_in(&e.api_version).is_some());
     let mut conflicts = Vec::new();
-    let mut taken = Vec::new();
-    for entry in managers.0.iter().filter(|entry| entry.identity != *keeper) {
-        let Some(changes) = changes_at(&entry.api_version) else {
-            continue;
-        };
-        let set = entry
-            .set
-            .intersection(&changes.modified)
-            .union(&entry.set.intersection(&changes.added));
+    let mut lost = Vec::new();
+    for (at, entry) in managers.0.iter().enumerate() {
+        let changes = changes_in(&entry.api_version).filter(|_| entry.identity != *keeper);
+        let Some(changes) = changes else { continue };
+        let touched = entry.set.intersection(&changes.touched);
         if !force {
-            conflicts.extend(
-                set.paths()
-                    .into_iter()
-                    .map(|path| Conflict::new(entry, path)),
-            );
+            let paths = touched.paths().into_iter();
+            conflicts.extend(paths.map(|path| Conflict::new(entry, path)));
         }
-        let rest = entry.set.difference(&set).difference(&changes.removed);
-        if rest != entry.set {
-            taken.push((entry.identity.clone(), rest));
+        let gone = touched.union(&entry.set.intersection(&changes.removed));
+        if !gone.is_empty() {
+            lost.push((at, gone));
         }
     }
     if !conflicts.is_empty() {
         conflicts.sort_by_cached_key(|conflict| conflict.identity.sort_key());
         return Err(Error::Conflicts(conflicts));
     }
-    for (identity, rest) in taken {
-        if let Some(entry) = managers.find_mut(&identity) {
-            entry.set = rest;
-        }
+    let taken = !lost.is_empty();
+    for (at, gone) in lost {
+        managers.0[at].set.subtract(&gone);
     }
     managers.drop_empty();
-    Ok(ours)
+    Ok((ours, taken || managers.0.len() != n_before))
 }
 
 fn compare_at(

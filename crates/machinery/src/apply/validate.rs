@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::typed::{Atom, Shape, Ty};
+use super::typed::{Atom, ListShape, Shape, Ty};
 use crate::fieldpath::PathElement;
 use crate::quote::{plain, quote};
 use crate::schema::Scalar;
@@ -89,28 +89,33 @@ impl Walk<'_> {
                         self.prefix(first, || format!("[{i}]"));
                     }
                 }
-                Value::Array(items) => {
-                    let mut seen = BTreeSet::new();
-                    for (i, item) in items.iter().enumerate() {
-                        let element = match list.element(item) {
-                            Ok(element) => element,
-                            Err(text) => {
-                                let text = format!("element {i}: {text}");
-                                self.errors.push((String::new(), text));
-                                return;
-                            }
-                        };
-                        let first = self.errors.len();
-                        self.value(list.item, item);
-                        self.prefix(first, || element.to_string());
-                        self.note_duplicate(&mut seen, element, first);
-                    }
-                }
+                Value::Array(items) => self.items(list, items),
                 other => self.errors.push((
                     String::new(),
                     format!("expected list, got {}", shown(other)),
                 )),
             },
+        }
+    }
+
+    /// Checks the items of a set or keyed list.
+    fn items(&mut self, list: ListShape<'_>, items: &[Value]) {
+        let mut seen = BTreeSet::new();
+        for (i, item) in items.iter().enumerate() {
+            let first = self.errors.len();
+            let element = list.element(item);
+            if let Ok(element) = &element {
+                self.value(list.item, item);
+                self.prefix(first, || element.to_string());
+            }
+            match element {
+                Ok(element) => self.note_duplicate(&mut seen, element, first),
+                Err(text) => {
+                    self.errors
+                        .push((String::new(), format!("element {i}: {text}")));
+                    return;
+                }
+            }
         }
     }
 
@@ -121,13 +126,17 @@ impl Walk<'_> {
         element: PathElement,
         first: usize,
     ) {
-        if self.duplicates == Duplicates::Refused && seen.contains(&element) {
+        if self.duplicates == Duplicates::Allowed {
+            return;
+        }
+        if seen.contains(&element) {
             let text = format!("duplicate entries for key {element}");
             self.errors.insert(first, (String::new(), text));
         }
         seen.insert(element);
     }
 
+    /// Puts `prefix` in front of the paths of the errors from `first` on.
     fn prefix(&mut self, first: usize, prefix: impl Fn() -> String) {
         for (path, _) in &mut self.errors[first..] {
             path.insert_str(0, &prefix());

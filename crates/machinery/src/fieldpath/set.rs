@@ -178,6 +178,22 @@ impl Set {
         })
     }
 
+    /// Takes out the paths of `other`; longer paths below them stay.
+    pub fn subtract(&mut self, other: &Self) {
+        self.subtract_with(other, |node, other| {
+            node.member &= !other.member;
+            node.children.subtract(&other.children);
+        });
+    }
+
+    /// Takes out the paths of `other` and all that start with one of them.
+    pub fn subtract_recursive(&mut self, other: &Self) {
+        self.subtract_with(other, |node, other| match other.member {
+            true => (node.member, node.children) = (false, Self::new()),
+            false => node.children.subtract_recursive(&other.children),
+        });
+    }
+
     /// Paths with no longer path in the set.
     pub fn leaves(&self) -> Self {
         let leaf = |node: &Node| Node {
@@ -246,6 +262,18 @@ impl Set {
             });
         }
         Self { nodes }
+    }
+
+    fn subtract_with(&mut self, other: &Self, take: impl Fn(&mut Node, &Node)) {
+        if other.is_empty() {
+            return;
+        }
+        self.nodes.retain_mut(|node| {
+            if let Some(other) = other.node(&node.element) {
+                take(node, other);
+            }
+            node.member || !node.children.is_empty()
+        });
     }
 
     fn node_mut(&mut self, element: &PathElement) -> &mut Node {

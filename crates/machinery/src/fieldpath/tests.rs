@@ -29,6 +29,10 @@ proptest! {
         prop_assert!(a.recursive_difference(&b).is_subset(&a.difference(&b)));
         prop_assert!(a.intersection(&b).is_subset(&a) && a.is_subset(&a.union(&b)));
         prop_assert!(a.leaves().is_subset(&a));
+        let (mut some, mut all) = (a.clone(), a.clone());
+        some.subtract(&b);
+        all.subtract_recursive(&b);
+        prop_assert_eq!((some, all), (a.difference(&b), a.recursive_difference(&b)));
         prop_assert_eq!(a.paths().len(), a.len());
         prop_assert_eq!(Set::from_paths(a.paths()), a.clone());
         prop_assert!(a.paths().iter().all(|path| a.has(&path.0)));

@@ -91,7 +91,7 @@ fn check_case(at: usize, case: &Value, shape: Shape<'_>) {
                 identity: who,
                 force: case[7].as_bool().unwrap(),
             };
-            updater::apply(&ctx, &request, &mut managers)
+            updater::apply(&ctx, &request, &mut managers).map(|outcome| outcome.object)
         }
         _ => updater::update(&ctx, live, new, &who, &mut managers).map(|changed| {
             match managers.find_mut(&who) {
