@@ -29,6 +29,8 @@ use crate::{
     metrics::Metrics,
 };
 
+pub(crate) use peers::answer as peer_answer;
+
 /// Inputs that wait for the engine; whoever sends more waits.
 const INPUTS_MAX: usize = 4096;
 /// Inputs taken in before the engine settles, so that a burst costs one decision per Gslb and not one per event.
@@ -186,7 +188,7 @@ impl Hands {
 }
 
 /// The wall clock.
-fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     #[expect(
         clippy::disallowed_methods,
         reason = "the one place the shell reads the wall clock"

@@ -10,6 +10,7 @@ pub mod decide;
 pub mod delegate;
 pub mod endpoints;
 pub mod engine;
+pub mod explain;
 pub mod expose;
 pub mod health;
 pub mod ingress;

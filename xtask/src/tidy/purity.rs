@@ -46,6 +46,17 @@ const SHELLS: &[(&str, &[&str])] = &[
             "resolver/front",
             "server",
             "server/*",
+            "update",
+        ],
+    ),
+    (
+        "gslb",
+        &[
+            "controller",
+            "controller/*",
+            "delegate",
+            "explain/ask",
+            "metrics",
         ],
     ),
     ("logs", &["*"]),

@@ -1,0 +1,359 @@
+//! Why a host is answered the way it is, for people and programs.
+//!
+//! [`explain`] is pure: from what a cluster's objects say, what each peer answers and what the cluster's own DNS server
+//! answers, it runs the same [`select`] as the controller and lays the facts out. [`ask`] gathers those facts from any
+//! cluster with nothing but a client, so no part of the running controller has to be asked. [`what_if`] runs the same
+//! decision for a fleet in which clusters are ill or cannot hear each other.
+
+pub mod ask;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    net::IpAddr,
+};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::{
+    health::Health,
+    select::{Own, PeerAnswer, Reason, Selection, Strategy, select},
+    spec::Rules,
+    view::{Answer, Family, Observation},
+};
+
+/// Everything an explanation is made of.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The host.
+    pub host: String,
+    /// Namespace and name of the Gslb that publishes it.
+    pub gslb: String,
+    /// The zone it lies in.
+    pub zone: String,
+    /// Geo tag of the cluster that explains.
+    pub geo_tag: String,
+    /// The rules of the Gslb.
+    pub rules: Rules,
+    /// Health of the host in this cluster.
+    pub health: Health,
+    /// Addresses of this cluster.
+    pub addresses: Vec<IpAddr>,
+    /// What each peer answered just now, by tag and family.
+    pub peers: BTreeMap<String, BTreeMap<Family, Observation>>,
+    /// What this cluster's own DNS server answers for the host just now.
+    pub served: BTreeMap<Family, Observation>,
+    /// What the object's condition complains about; empty when it is fine.
+    pub problem: String,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// Why a host is answered the way it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// The host.
+    pub host: String,
+    /// Namespace and name of the Gslb.
+    pub gslb: String,
+    /// The zone.
+    pub zone: String,
+    /// The cluster that explains.
+    pub geo_tag: String,
+    /// roundRobin, failover or geoip.
+    pub strategy: String,
+    /// Clusters in order of preference, for failover.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<String>,
+    /// Health here: Healthy, Unhealthy or NotFound.
+    pub health: String,
+    /// Addresses of this cluster.
+    pub addresses: Vec<IpAddr>,
+    /// Every other cluster.
+    pub peers: Vec<Peer>,
+    /// One entry per family that has any address.
+    pub answers: Vec<Answered>,
+    /// What the object's condition complains about.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub problem: String,
+}
+
+/// What one peer said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Peer {
+    /// Its tag.
+    pub geo_tag: String,
+    /// `vouches`, `has no targets` or `does not answer`.
+    pub says: &'static str,
+    /// The addresses it vouches for.
+    pub addresses: Vec<IpAddr>,
+    /// The address that answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// When it was asked, RFC 3339.
+    pub asked_at: String,
+}
+
+/// What is answered in one family.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answered {
+    /// A or AAAA.
+    pub record_type: &'static str,
+    /// What the rules give with the facts of now.
+    pub expected: Vec<IpAddr>,
+    /// What this cluster's DNS server answers now; none when it does not answer.
+    pub served: Option<Vec<IpAddr>>,
+    /// TTL of the served answer in seconds.
+    pub ttl_seconds: Option<u32>,
+    /// How the rules came to it.
+    pub why: Vec<String>,
+}
+
+/// Explains an answer.
+pub fn explain(facts: &Facts) -> Explanation {
+    let answers = Family::BOTH
+        .into_iter()
+        .map(|family| answered(facts, family))
+        .filter(|a| !a.expected.is_empty() || a.served.as_ref().is_some_and(|s| !s.is_empty()))
+        .collect();
+    let order = match &facts.rules.strategy {
+        Strategy::Failover { order } => order.clone(),
+        _ => Vec::new(),
+    };
+    Explanation {
+        host: facts.host.clone(),
+        gslb: facts.gslb.clone(),
+        zone: facts.zone.clone(),
+        geo_tag: facts.geo_tag.clone(),
+        strategy: facts.rules.strategy.as_str().to_owned(),
+        order,
+        health: facts.health.to_string(),
+        addresses: facts.addresses.clone(),
+        peers: facts
+            .peers
+            .iter()
+            .filter_map(|(tag, said)| peer(tag, said))
+            .collect(),
+        answers,
+        problem: facts.problem.clone(),
+    }
+}
+
+fn answered(facts: &Facts, family: Family) -> Answered {
+    let addresses = of_family(&facts.addresses, family);
+    let own = Own {
+        tag: &facts.geo_tag,
+        health: facts.health,
+        addresses: &addresses,
+    };
+    let peers = facts
+        .peers
+        .iter()
+        .map(|(tag, said)| (tag.clone(), believed(said.get(&family))))
+        .collect();
+    let selection = select(&facts.rules.strategy, own, &peers);
+    let (served, ttl_seconds) = match facts.served.get(&family).map(|o| &o.answer) {
+        Some(Answer::Targets {
+            addresses,
+            ttl_seconds,
+        }) => (
+            Some(addresses.clone()),
+            Some(*ttl_seconds).filter(|_| !addresses.is_empty()),
+        ),
+        _ => (None, None),
+    };
+    Answered {
+        record_type: family.record_type(),
+        expected: sorted(selection.addresses()),
+        served,
+        ttl_seconds,
+        why: selection.why.iter().map(Reason::to_string).collect(),
+    }
+}
+
+fn believed(observation: Option<&Observation>) -> PeerAnswer {
+    match observation.map(|observation| &observation.answer) {
+        Some(Answer::Targets { addresses, .. }) if addresses.is_empty() => PeerAnswer::NoTargets,
+        Some(Answer::Targets { addresses, .. }) => PeerAnswer::Targets(addresses.clone()),
+        Some(Answer::Silence) | None => PeerAnswer::Unknown,
+    }
+}
+
+fn peer(tag: &str, said: &BTreeMap<Family, Observation>) -> Option<Peer> {
+    let mut addresses = Vec::new();
+    let mut answered = false;
+    for observation in said.values() {
+        if let Answer::Targets {
+            addresses: found, ..
+        } = &observation.answer
+        {
+            answered = true;
+            addresses.extend(found);
+        }
+    }
+    let says = match (answered, addresses.is_empty()) {
+        (false, _) => "does not answer",
+        (true, true) => "has no targets",
+        (true, false) => "vouches",
+    };
+    let last = said.values().max_by_key(|observation| observation.at)?;
+    Some(Peer {
+        geo_tag: tag.to_owned(),
+        says,
+        addresses,
+        server: said
+            .values()
+            .find_map(|o| o.server)
+            .map(|server| server.to_string()),
+        asked_at: last.at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+    })
+}
+
+fn of_family(ips: &[IpAddr], family: Family) -> Vec<IpAddr> {
+    ips.iter()
+        .copied()
+        .filter(|ip| Family::of(ip) == family)
+        .collect()
+}
+
+fn sorted(mut ips: Vec<IpAddr>) -> Vec<IpAddr> {
+    ips.sort();
+    ips
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |ips: &[IpAddr]| match ips {
+            [] => "nothing".to_owned(),
+            ips => ips
+                .iter()
+                .map(IpAddr::to_string)
+                .collect::<Vec<_>>()
+                .join(", "),
+        };
+        writeln!(f, "{} as seen by {}", self.host, self.geo_tag)?;
+        let order = if self.order.is_empty() {
+            String::new()
+        } else {
+            format!(", order {}", self.order.join(" > "))
+        };
+        writeln!(
+            f,
+            "  Gslb {}, zone {}, strategy {}{order}",
+            self.gslb, self.zone, self.strategy
+        )?;
+        if !self.problem.is_empty() {
+            writeln!(f, "  problem: {}", self.problem)?;
+        }
+        writeln!(
+            f,
+            "  {} (this cluster): {}, {}",
+            self.geo_tag,
+            self.health,
+            list(&self.addresses)
+        )?;
+        for peer in &self.peers {
+            let server = peer
+                .server
+                .as_ref()
+                .map(|s| format!(" from {s}"))
+                .unwrap_or_default();
+            let addresses = match peer.says {
+                "vouches" => format!(" for {}", list(&peer.addresses)),
+                _ => String::new(),
+            };
+            writeln!(
+                f,
+                "  {}: {}{addresses}{server} at {}",
+                peer.geo_tag, peer.says, peer.asked_at
+            )?;
+        }
+        if self.answers.is_empty() {
+            writeln!(f, "  answer: nothing (NXDOMAIN)")?;
+        }
+        for answer in &self.answers {
+            let ttl = answer
+                .ttl_seconds
+                .map(|ttl| format!(", TTL {ttl} s"))
+                .unwrap_or_default();
+            let served = match &answer.served {
+                Some(served) => list(served),
+                None => "no reply from this cluster's DNS server".to_owned(),
+            };
+            writeln!(f, "  {} answer: {served}{ttl}", answer.record_type)?;
+            if answer
+                .served
+                .as_ref()
+                .is_some_and(|served| *served != answer.expected)
+            {
+                let expected = list(&answer.expected);
+                writeln!(f, "    with what is known now it would be: {expected}")?;
+            }
+            for why in &answer.why {
+                writeln!(f, "    - {why}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A fleet as it might be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scenario {
+    /// Clusters in which the host is not healthy.
+    pub unhealthy: BTreeSet<String>,
+    /// Pairs of clusters that do not hear each other.
+    pub partitions: BTreeSet<(String, String)>,
+}
+
+/// What each cluster would answer in a scenario, by its tag.
+///
+/// `addresses` are those of every cluster of the fleet, of one family. Nothing is held from before: the outcome is the
+/// lasting one, after `splitBrainThresholdSeconds`.
+pub fn what_if(
+    strategy: &Strategy,
+    addresses: &BTreeMap<String, Vec<IpAddr>>,
+    scenario: &Scenario,
+) -> BTreeMap<String, Selection> {
+    let health = |tag: &str| match scenario.unhealthy.contains(tag) {
+        true => Health::Unhealthy,
+        false => Health::Healthy,
+    };
+    let cut = |a: &String, b: &String| {
+        [(a, b), (b, a)]
+            .iter()
+            .any(|(a, b)| scenario.partitions.contains(&((*a).clone(), (*b).clone())))
+    };
+    addresses
+        .iter()
+        .map(|(observer, own)| {
+            let peers = addresses
+                .iter()
+                .filter(|(tag, _)| *tag != observer)
+                .map(|(tag, ips)| {
+                    let answer = match (cut(observer, tag), health(tag)) {
+                        (true, _) => PeerAnswer::Unknown,
+                        (false, Health::Healthy) if !ips.is_empty() => {
+                            PeerAnswer::Targets(ips.clone())
+                        }
+                        _ => PeerAnswer::NoTargets,
+                    };
+                    (tag.clone(), answer)
+                })
+                .collect();
+            let own = Own {
+                tag: observer,
+                health: health(observer),
+                addresses: own,
+            };
+            (observer.clone(), select(strategy, own, &peers))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

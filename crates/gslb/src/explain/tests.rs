@@ -1,0 +1,112 @@
+use std::collections::BTreeMap;
+
+use expect_test::expect;
+use jiff::Timestamp;
+
+use super::{Facts, Scenario, explain, what_if};
+use crate::{
+    health::Health,
+    select::Strategy,
+    spec,
+    view::{Answer, Family, Observation},
+};
+
+fn said(ips: Option<&[&str]>) -> Observation {
+    let answer = match ips {
+        Some(ips) => Answer::Targets {
+            addresses: ips.iter().map(|ip| ip.parse().unwrap()).collect(),
+            ttl_seconds: 5,
+        },
+        None => Answer::Silence,
+    };
+    let server = ips.map(|_| "127.1.1.1:1053".parse().unwrap());
+    Observation {
+        answer,
+        at: Timestamp::from_second(1_800_000_000).unwrap(),
+        server,
+    }
+}
+
+fn facts() -> Facts {
+    let spec = serde_json::from_str(r#"{"strategy":{"type":"failover","primaryGeoTag":"eu"}}"#);
+    let only_v4 = |ips| {
+        BTreeMap::from([
+            (Family::V4, said(ips)),
+            (Family::V6, said(ips.map(|_| &[][..]))),
+        ])
+    };
+    Facts {
+        host: "app.cloud.example.com".into(),
+        gslb: "test/app".into(),
+        zone: "cloud.example.com".into(),
+        geo_tag: "us".into(),
+        rules: spec::rules(&spec.unwrap(), &BTreeMap::new()).unwrap(),
+        health: Health::Healthy,
+        addresses: vec!["10.1.0.1".parse().unwrap()],
+        peers: BTreeMap::from([
+            ("eu".to_owned(), only_v4(Some(&["10.0.0.1"]))),
+            ("za".to_owned(), only_v4(None)),
+        ]),
+        served: only_v4(Some(&["10.1.0.1"])),
+        problem: String::new(),
+        now: Timestamp::from_second(1_800_000_000).unwrap(),
+    }
+}
+
+#[test]
+fn an_explanation_reads_like_one() {
+    expect![[r#"
+        app.cloud.example.com as seen by us
+          Gslb test/app, zone cloud.example.com, strategy failover, order eu
+          us (this cluster): Healthy, 10.1.0.1
+          eu: vouches for 10.0.0.1 from 127.1.1.1:1053 at 2027-01-15T08:00:00Z
+          za: does not answer at 2027-01-15T08:00:00Z
+          A answer: 10.1.0.1, TTL 5 s
+            with what is known now it would be: 10.0.0.1
+            - us (this cluster) is healthy
+            - eu vouches for its addresses
+            - za did not answer
+            - the primary serves: eu
+    "#]]
+    .assert_eq(&explain(&facts()).to_string());
+}
+
+#[test]
+fn the_same_is_there_as_data() {
+    let json = serde_json::to_value(explain(&facts())).unwrap();
+    assert_eq!(json["peers"][1]["says"], "does not answer");
+    assert_eq!(json["answers"][0]["served"][0], "10.1.0.1");
+    assert_eq!(json["answers"][0]["why"].as_array().unwrap().len(), 4);
+    assert_eq!(json["geoTag"], "us");
+}
+
+#[test]
+fn what_if_tells_what_each_cluster_would_answer() {
+    let addresses = [("eu", "10.0.0.1"), ("us", "10.1.0.1"), ("za", "10.2.0.1")]
+        .map(|(tag, ip)| (tag.to_owned(), vec![ip.parse().unwrap()]))
+        .into();
+    let failover = Strategy::Failover {
+        order: vec!["eu".into()],
+    };
+    let tags = |scenario: &Scenario| {
+        what_if(&failover, &addresses, scenario)
+            .into_iter()
+            .map(|(observer, s)| {
+                let tags: Vec<_> = s.targets.into_keys().collect();
+                format!("{observer}:{}", tags.join("+"))
+            })
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(tags(&Scenario::default()), "eu:eu us:eu za:eu");
+    let cut = Scenario {
+        partitions: [("eu".to_owned(), "us".to_owned())].into(),
+        ..Scenario::default()
+    };
+    assert_eq!(tags(&cut), "eu:eu us:us+za za:eu");
+    let ill = Scenario {
+        unhealthy: ["eu".to_owned()].into(),
+        ..Scenario::default()
+    };
+    assert_eq!(tags(&ill), "eu:us+za us:us+za za:us+za");
+}
