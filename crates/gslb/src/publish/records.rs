@@ -9,7 +9,7 @@ use flotilla_api::{DnsEndpointSpec, Endpoint};
 use flotilla_dns::{
     name::Name,
     record::{Data, Type},
-    zone::{Entry, RECORDS_PER_SET_MAX, RecordSet},
+    zone::{Entry, Order, RECORDS_PER_SET_MAX, RecordSet},
 };
 
 use crate::{
@@ -42,7 +42,8 @@ pub fn entry_of_host(records: &HostRecords, rules: &Rules) -> Option<Entry> {
                     RecordSet::shuffled(rules.ttl_seconds, data)
                 }
                 Strategy::RoundRobin => weighted(records, family, rules),
-                _ => RecordSet::fixed(rules.ttl_seconds, data),
+                Strategy::GeoIp => nearest(rules.ttl_seconds, data),
+                Strategy::Failover { .. } => RecordSet::fixed(rules.ttl_seconds, data),
             })
         })
         .collect();
@@ -141,15 +142,11 @@ fn ordered(endpoint: &Endpoint, ttl: u32, data: Vec<(String, Data)>) -> RecordSe
     }
     let all =
         |data: Vec<(String, Data)>| data.into_iter().map(|(_, data)| data).collect::<Vec<_>>();
-    let round_robin = endpoint
-        .labels
-        .get("strategy")
-        .is_some_and(|s| s == "roundRobin");
     if groups.is_empty() {
-        return if round_robin {
-            RecordSet::shuffled(ttl, all(data))
-        } else {
-            RecordSet::fixed(ttl, all(data))
+        return match endpoint.labels.get("strategy").map(String::as_str) {
+            Some("roundRobin") => RecordSet::shuffled(ttl, all(data)),
+            Some("geoip") => nearest(ttl, all(data)),
+            _ => RecordSet::fixed(ttl, all(data)),
         };
     }
     let mut rest = data;
@@ -163,6 +160,15 @@ fn ordered(endpoint: &Endpoint, ttl: u32, data: Vec<(String, Data)>) -> RecordSe
     }
     shares.push((0, all(rest)));
     RecordSet::weighted(ttl, shares, None)
+}
+
+/// A set of which clients get what is near them, or everything when the DNS server knows no places.
+fn nearest(ttl_seconds: u32, data: Vec<Data>) -> RecordSet {
+    RecordSet {
+        ttl_seconds,
+        data,
+        order: Order::Nearest,
+    }
 }
 
 fn address(ip: IpAddr) -> Data {

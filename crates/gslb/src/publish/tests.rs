@@ -125,6 +125,7 @@ fn labels_decide_the_order() {
     assert_eq!(order(json!({})), Order::Fixed);
     assert_eq!(order(json!({"strategy": "failover"})), Order::Fixed);
     assert_eq!(order(json!({"strategy": "roundRobin"})), Order::Shuffle);
+    assert_eq!(order(json!({"strategy": "geoip"})), Order::Nearest);
     let dashed = json!({"strategy": "roundRobin", "weight-us-east-1-0-3": "10.0.0.1",
         "weight-us-east-2-0-7": "10.1.0.1"});
     assert_eq!(weights(order(dashed)), [(3, 1), (7, 1)]);
