@@ -102,6 +102,12 @@ pub enum Command {
         #[arg(value_name = "FILE", required = true)]
         files: Vec<PathBuf>,
     },
+    /// Print the level rules as configuration for another tool.
+    Export {
+        /// The tool.
+        #[arg(long, value_enum)]
+        to: crate::export::Target,
+    },
     /// Tail a node's pod logs and ship them with their true level.
     Agent {
         /// The agent's YAML file.

@@ -9,6 +9,7 @@
 //! - [`stats`]: counts per level, format and source, and the lines whose stream would have been misread.
 //! - [`input`]: files, packed files, following across rotation.
 //! - [`formats`]: what was detected in a file, with examples.
+//! - [`export`]: the same rules as configuration for other tools.
 //! - [`agent`]: tails a node's pod logs and ships them.
 //! - [`bench`]: how fast all of it is.
 //! - [`cli`]: the arguments of `flotilla logs` and what they start.
@@ -20,6 +21,7 @@ pub mod agent;
 pub mod bench;
 pub mod cli;
 pub mod entry;
+pub mod export;
 pub mod filter;
 pub mod formats;
 pub mod input;

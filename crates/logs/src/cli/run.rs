@@ -34,6 +34,7 @@ const POLL: Duration = Duration::from_millis(200);
 pub fn run(args: &Args) -> Result<ExitCode> {
     match &args.command {
         Some(Command::Formats { files }) => formats(files),
+        Some(Command::Export { to }) => print(crate::export::render(*to).as_bytes()),
         Some(Command::Agent { config, check }) => agent(config, *check),
         None => show(&args.files, &args.show),
     }
