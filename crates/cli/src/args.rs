@@ -30,6 +30,9 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Start a Kubernetes-compatible control plane, or a fleet of them, on this machine.
     Up(UpArgs),
+    /// Look into global load balancing.
+    #[command(subcommand)]
+    Gslb(GslbCommand),
     /// Read log lines and show the level each declares itself, whatever stream it came on.
     Logs(flotilla_logs::cli::Args),
     /// Print a script that completes commands in your shell.
@@ -134,9 +137,17 @@ pub(crate) struct ExplainArgs {
     /// Kubeconfig to use. Default: KUBECONFIG, the one of `flotilla up`, then ~/.kube/config.
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
-    /// Context to ask. Default: every context of a fleet's kubeconfig, otherwise the current one.
+    /// Context to ask. Default: the current one.
     #[arg(long)]
     pub(crate) context: Option<String>,
+    /// Ports on which the DNS servers of the zone may listen, in the order they are tried.
+    #[arg(
+        long,
+        value_name = "PORT,…",
+        value_delimiter = ',',
+        default_value = "1053,53"
+    )]
+    pub(crate) dns_port: Vec<u16>,
     /// How to print.
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,

@@ -29,3 +29,8 @@ pub(crate) fn log_settings(flag: Option<&str>) -> logging::Settings {
         logging::stderr_is_terminal(),
     )
 }
+
+/// kubectl's choice of a kubeconfig: the first file of the list.
+pub(crate) fn kubeconfig() -> Option<PathBuf> {
+    std::env::split_paths(&variable("KUBECONFIG")?).next()
+}

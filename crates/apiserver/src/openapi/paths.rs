@@ -31,6 +31,7 @@ const LIST: &[(&str, &str)] = &[
     ("timeoutSeconds", "integer"),
     ("watch", "boolean"),
 ];
+/// Custom resources take all but the last: kubectl picks its patch type by what is listed here.
 const PATCH_TYPES: [&str; 4] = [
     "application/apply-patch+yaml",
     "application/json-patch+json",
@@ -225,6 +226,11 @@ struct Operation<'a> {
 }
 
 impl Operation<'_> {
+    fn patch_types(&self) -> &'static [&'static str] {
+        let n_types = PATCH_TYPES.len() - usize::from(self.row.custom.is_some());
+        &PATCH_TYPES[..n_types]
+    }
+
     fn render(&self) -> Value {
         let [group, version, kind] = self.kind;
         let mut parameters: Vec<Value> = self
@@ -240,7 +246,7 @@ impl Operation<'_> {
         let schema = self.body.map(|name| self.flavor.reference(name));
         let takes_body = matches!(self.method, "post" | "put" | "patch");
         let media = if self.method == "patch" {
-            &PATCH_TYPES[..]
+            self.patch_types()
         } else {
             &["application/json"]
         };

@@ -140,8 +140,8 @@ fn broken_gslbs_are_refused_with_the_field() {
     let flotilla = Flotilla::up(binary(), &["--data-dir", ":memory:"]);
     let kubectl = Kubectl::new(&flotilla);
     for (file, field) in [
-        ("broken-no-strategy.yaml", "spec.strategy"),
-        ("broken-no-http.yaml", "http"),
+        ("missing-strategy.yaml", "spec.strategy"),
+        ("no-http.yaml", "http"),
     ] {
         let mut command = kubectl.command();
         command.args(["apply", "-f", &example(file)]);
