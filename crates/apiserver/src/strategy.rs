@@ -17,6 +17,7 @@ mod pod_spec;
 mod pods;
 mod rules;
 mod services;
+mod storage;
 mod workloads;
 
 use std::sync::Arc;
@@ -38,7 +39,13 @@ pub fn of(row: &ResourceRow) -> Arc<dyn Strategy> {
         ("", "services") => return Arc::new(Services::default()),
         _ => {}
     }
-    let families = [workloads::of, config::of, network::of, admin::of];
+    let families = [
+        workloads::of,
+        config::of,
+        network::of,
+        storage::of,
+        admin::of,
+    ];
     let rules = families.iter().find_map(|family| family(row));
     Arc::new(rules.unwrap_or_else(|| Rules::of(row)))
 }
