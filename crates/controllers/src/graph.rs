@@ -187,17 +187,28 @@ impl Graph {
     }
 
     fn forget(&mut self, uid: &str) -> BTreeSet<Uid> {
-        let Some(node) = self.nodes.remove(uid) else {
+        let Some(node) = self.unwatch(uid) else {
             return BTreeSet::new();
         };
         let mut look: BTreeSet<_> = self.dependents_of(uid).cloned().collect();
-        for owner in &node.seen.owners {
-            self.unlink(&owner.uid, uid);
-            look.insert(owner.uid.clone());
-        }
-        // A namespaced owner counts only in its namespace, a cluster-scoped one in all: those are asked about once each.
+        look.extend(node.seen.owners.into_iter().map(|owner| owner.uid));
+        // A cluster-scoped owner counts in all namespaces; for those the server is asked once each.
         self.remember(uid.into(), node.seen.place.namespace);
         look
+    }
+
+    /// Forgets an object that nobody watches any more, for example because its kind is served in another version now. Unlike
+    /// one that was seen to go, it is not taken for absent: whoever names it as owner asks the server.
+    pub fn lose_sight(&mut self, uid: &str) {
+        self.unwatch(uid);
+    }
+
+    fn unwatch(&mut self, uid: &str) -> Option<Node> {
+        let node = self.nodes.remove(uid)?;
+        for owner in &node.seen.owners {
+            self.unlink(&owner.uid, uid);
+        }
+        Some(node)
     }
 
     /// Tells what the server answered to [`Action::Verify`].

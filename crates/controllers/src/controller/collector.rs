@@ -98,11 +98,7 @@ async fn watch_all(client: Client, resources: Resources, world: Shared<World>, q
             let stays = wanted.contains(place);
             if !stays {
                 handle.abort();
-                world
-                    .lock()
-                    .drop_resource(place)
-                    .into_iter()
-                    .for_each(|uid| queue.add(uid));
+                world.lock().drop_resource(place);
             }
             stays
         });
@@ -429,13 +425,12 @@ impl World {
         look
     }
 
-    fn drop_resource(&mut self, place: &(String, String)) -> BTreeSet<Uid> {
+    fn drop_resource(&mut self, place: &(String, String)) {
         let known = self.watched.remove(place).unwrap_or_default();
         known
             .uids
             .values()
-            .flat_map(|uid| self.graph.observe(uid, None))
-            .collect()
+            .for_each(|uid| self.graph.lose_sight(uid));
     }
 }
 

@@ -307,6 +307,21 @@ fn a_dependent_created_while_its_owner_goes_follows_it() {
 }
 
 #[test]
+fn owners_of_a_kind_that_is_watched_no_more_are_not_taken_for_absent() {
+    let mut cluster = Cluster::with(&["a", "b < a"]);
+    cluster.run();
+    cluster.graph.lose_sight("a");
+    cluster.queue.insert("b".into());
+    assert_eq!(cluster.run().left(), "a() b(a)");
+    // Another watch shows it again, and it counts as before.
+    let again = cluster.objects["a"].clone();
+    cluster.write("a", Some(again));
+    cluster.run();
+    cluster.delete("a", Propagation::Background);
+    assert_eq!(cluster.run().left(), "");
+}
+
+#[test]
 fn an_edge_costs_nothing_when_it_is_gone() {
     let mut cluster = Cluster::with(&["a", "b < a"]);
     cluster.run();
