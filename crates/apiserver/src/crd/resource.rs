@@ -43,6 +43,8 @@ pub struct Version {
     name: Box<str>,
     /// Its schema.
     pub node: Arc<Node>,
+    /// Whether metadata of embedded objects must be looked at.
+    has_embedded: bool,
     rules: OnceLock<Option<Rules>>,
     shape: OnceLock<Arc<Schema>>,
 }
@@ -281,6 +283,7 @@ impl Source {
                     let node = parse(schema, &mut pool).unwrap_or_default();
                     Arc::new(Version {
                         name: text(version, "name").into(),
+                        has_embedded: node.has_embedded(),
                         node,
                         rules: OnceLock::new(),
                         shape: OnceLock::new(),
@@ -306,6 +309,17 @@ impl Source {
 // === impl Version ===
 
 impl Version {
+    /// Mistakes in the types and metadata of embedded objects.
+    fn check_embedded(&self, object: &Value) -> Vec<FieldError> {
+        if !self.has_embedded {
+            return Vec::new();
+        }
+        match meta::coerce(&mut object.clone(), &self.node, false) {
+            Err(malformed) => vec![malformed],
+            Ok(()) => meta::check(object, &self.node, false),
+        }
+    }
+
     fn rules(&self) -> Option<&Rules> {
         self.rules.get_or_init(|| cel::compile(&self.node)).as_ref()
     }
@@ -389,8 +403,7 @@ impl Strategy for Objects {
         };
         let mut errors = validate::create(object, &version.node, "");
         errors.extend(self.scale.iter().flat_map(|s| check_scale(object, s)));
-        errors.extend(coerced(object, &version.node));
-        errors.extend(meta::check(object, &version.node, false));
+        errors.extend(version.check_embedded(object));
         errors.extend(lists::check(object, &version.node));
         self.check_rules(version, object, None, &mut errors);
         errors
@@ -411,8 +424,7 @@ impl Strategy for Objects {
         };
         errors.extend(self.scale.iter().flat_map(|s| check_scale(new, s)));
         if cx.subresource != "status" {
-            errors.extend(coerced(new, node));
-            errors.extend(meta::check(new, node, false));
+            errors.extend(version.check_embedded(new));
         }
         let repeated = lists::check(new, node);
         if !repeated.is_empty() && lists::check(old, node).is_empty() {
@@ -447,11 +459,6 @@ impl Strategy for Objects {
     fn write_stored(&self, object: &mut Value) {
         self.settle(object, &self.storage);
     }
-}
-
-/// The mistake that keeps embedded metadata from being read, if there is one.
-fn coerced(object: &Value, node: &Node) -> Option<FieldError> {
-    meta::coerce(&mut object.clone(), node, false).err()
 }
 
 fn finalizer_warnings(name: &str) -> Vec<String> {

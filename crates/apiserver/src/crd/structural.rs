@@ -514,6 +514,14 @@ impl Node {
         })
     }
 
+    /// Whether a whole object is embedded here or below.
+    pub fn has_embedded(&self) -> bool {
+        self.embedded
+            || self.properties.iter().any(|(_, n)| n.has_embedded())
+            || self.items.as_ref().is_some_and(|n| n.has_embedded())
+            || matches!(&self.additional, Additional::Schema(n) if n.has_embedded())
+    }
+
     /// Whether any rule stands here or below (junctors included).
     pub fn has_rules(&self) -> bool {
         !self.rules.is_empty()
