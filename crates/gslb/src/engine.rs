@@ -30,7 +30,7 @@ use crate::{
     publish::{self, Book},
     view::{Family, Observation, View},
     world::{Change, Dep, GslbId, World},
-    zone_plan::Plan,
+    zone_plan::{self, Plan},
 };
 
 use self::claims::Claims;
@@ -92,6 +92,8 @@ pub struct Engine {
     dirty_zones: bool,
     dirty_endpoints: BTreeSet<Key>,
     dirty_ingresses: BTreeSet<Key>,
+    /// Ingresses that say where our DNS server is reached.
+    dns_sources: BTreeSet<Key>,
     /// When to decide a Gslb again although nothing happens.
     due: BTreeSet<(Timestamp, GslbId)>,
     changes: Vec<catalog::Change>,
@@ -119,6 +121,7 @@ impl Engine {
             dirty_zones: true,
             dirty_endpoints: BTreeSet::new(),
             dirty_ingresses: BTreeSet::new(),
+            dns_sources: BTreeSet::new(),
             due: BTreeSet::new(),
             changes: Vec::new(),
             effects: Vec::new(),
@@ -213,7 +216,7 @@ impl Engine {
                     self.dirty_endpoints.insert(key);
                 }
                 Kind::Ingress => {
-                    self.dirty_zones = true;
+                    self.dirty_zones |= self.follow_dns_source(&key);
                     self.sent.remove(&Target::Ingress(key.clone()));
                     self.dirty_ingresses.insert(key);
                 }
@@ -229,6 +232,21 @@ impl Engine {
                 _ => {}
             }
         }
+    }
+
+    /// Whether an Ingress says, or said, where our DNS server is reached.
+    fn follow_dns_source(&mut self, key: &Key) -> bool {
+        let is = self
+            .world
+            .ingresses
+            .get(key)
+            .is_some_and(zone_plan::is_dns_source);
+        let was = if is {
+            !self.dns_sources.insert(key.clone())
+        } else {
+            self.dns_sources.remove(key)
+        };
+        is || was
     }
 
     /// A DNSEndpoint that somebody changed is written again by the Gslb it belongs to.

@@ -22,7 +22,7 @@ use crate::{
     names,
     problem::{self, Problem},
     refs::Via,
-    world::World,
+    world::{IngressView, World},
     zones::{self, Step, Zone},
 };
 
@@ -264,11 +264,19 @@ fn dns_service(world: &World, cfg: &Config) -> Vec<Address> {
     }
 }
 
+/// Whether an Ingress says where our DNS server is reached.
+pub fn is_dns_source(ingress: &IngressView) -> bool {
+    ingress
+        .labels
+        .get(IP_SOURCE)
+        .is_some_and(|value| value == "true")
+}
+
 fn ip_source(world: &World) -> Vec<Address> {
     let labelled = world
         .ingresses
         .iter()
-        .find(|(_, ingress)| ingress.labels.get(IP_SOURCE).is_some_and(|v| v == "true"));
+        .find(|(_, ingress)| is_dns_source(ingress));
     let referent = labelled.and_then(|(key, _)| world.referents.get(&(Kind::Ingress, key.clone())));
     match referent.map(|referent| &referent.via) {
         Some(Via::Status(addresses)) => addresses

@@ -9,7 +9,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     net::{IpAddr, SocketAddr},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -54,6 +57,8 @@ struct Interest {
 
 struct Shared {
     interest: Mutex<Interest>,
+    /// Goes up with every change, so that a poller copies the hosts only when they are others.
+    generation: AtomicU64,
     changed: Notify,
 }
 
@@ -67,6 +72,7 @@ pub(super) fn start(
 ) -> (Peers, impl Future<Output = ()> + Send + 'static) {
     let shared = Arc::new(Shared {
         interest: Mutex::default(),
+        generation: AtomicU64::new(0),
         changed: Notify::new(),
     });
     let settings = Settings {
@@ -93,6 +99,7 @@ struct Settings {
 impl Shared {
     fn change(&self, change: impl FnOnce(&mut Interest)) {
         change(&mut self.lock());
+        self.generation.fetch_add(1, Ordering::Release);
         self.changed.notify_waiters();
     }
 
@@ -246,18 +253,24 @@ impl Poller {
         let mut asking = FuturesUnordered::new();
         let mut n_silent = 0u32;
         let mut probe_at = Instant::now();
+        let mut hosts = BTreeSet::new();
+        let mut seen = None;
         loop {
             let changed = self.shared.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            let hosts = self
-                .shared
-                .lock()
-                .by_zone
-                .get(&self.zone)
-                .cloned()
-                .unwrap_or_default();
-            schedule.follow(&hosts, Instant::now());
+            let generation = self.shared.generation.load(Ordering::Acquire);
+            if seen != Some(generation) {
+                seen = Some(generation);
+                hosts = self
+                    .shared
+                    .lock()
+                    .by_zone
+                    .get(&self.zone)
+                    .cloned()
+                    .unwrap_or_default();
+                schedule.follow(&hosts, Instant::now());
+            }
             let wake = loop {
                 let now = Instant::now();
                 let silent = n_silent >= SILENT_AFTER;

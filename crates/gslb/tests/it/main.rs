@@ -1,5 +1,7 @@
 //! The GSLB on real API servers and DNS servers, all in this process and linked by loopback DNS only.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are not seen as tests")]
+
 mod explain;
 mod fleet;
 mod manifests;

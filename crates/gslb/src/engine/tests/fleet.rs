@@ -65,6 +65,8 @@ pub(super) struct Cluster {
     pub(super) updates: Vec<(String, Vec<IpAddr>)>,
     /// Writes to the object store so far.
     pub(super) n_writes: usize,
+    /// Decisions that differed from the ones before.
+    pub(super) n_decided: usize,
     n_objects: u64,
     /// Whether answers changed since somebody looked.
     changed: bool,
@@ -84,6 +86,7 @@ impl Cluster {
             warnings: Vec::new(),
             updates: Vec::new(),
             n_writes: 0,
+            n_decided: 0,
             n_objects: 0,
             changed: false,
         }
@@ -205,7 +208,7 @@ impl Cluster {
                 addresses,
                 ..
             } => self.updates.push((own_name, addresses)),
-            Effect::Decided { .. } => {}
+            Effect::Decided { .. } => self.n_decided += 1,
         }
     }
 

@@ -465,3 +465,23 @@ fn a_deleted_zone_leaves_when_the_parent_forgot_us() {
     );
     assert!(fleet.edge.contains_key("gslb-ns-eu-cloud.example.com"));
 }
+
+#[test]
+fn an_event_costs_work_for_the_gslbs_it_concerns_only() {
+    let mut eu = lone(json!({"type": "roundRobin"}));
+    for n in 0..500 {
+        let mut other = gslb(json!({"type": "roundRobin"}));
+        other["metadata"]["name"] = json!(format!("other-{n}"));
+        other["spec"]["resourceRef"]["name"] = json!(format!("other-{n}"));
+        eu.put(Kind::Gslb, other, now());
+    }
+    let n_decided = eu.n_decided;
+    set_ready(&mut eu, false, now());
+    assert_eq!(eu.n_decided, n_decided + 1);
+    eu.put(
+        Kind::Service,
+        json!({"metadata": {"namespace": "test", "name": "unrelated"}, "spec": {}}),
+        now(),
+    );
+    assert_eq!(eu.n_decided, n_decided + 1);
+}
