@@ -111,6 +111,18 @@ impl ListShape<'_> {
         matches!(self.merge, ListMerge::Atomic)
     }
 
+    /// Whether paths can name `item`.
+    pub(super) fn is_named(&self, item: &Value) -> bool {
+        match self.merge {
+            ListMerge::Atomic => false,
+            ListMerge::Set => !item.is_object() && !item.is_array() && !item.is_null(),
+            ListMerge::Map { keys } => item.as_object().is_some_and(|map| {
+                keys.iter()
+                    .any(|key| key.default.is_some() || map.contains_key(key.name.as_ref()))
+            }),
+        }
+    }
+
     /// How paths name `item`.
     pub(super) fn element(&self, item: &Value) -> Result<PathElement, String> {
         match self.merge {

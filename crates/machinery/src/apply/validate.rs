@@ -103,6 +103,16 @@ impl Walk<'_> {
         let mut seen = BTreeSet::new();
         for (i, item) in items.iter().enumerate() {
             let first = self.errors.len();
+            if self.duplicates == Duplicates::Allowed && list.is_named(item) {
+                // Live objects are nearly always valid, so names are made only for errors.
+                self.value(list.item, item);
+                let name = || {
+                    list.element(item)
+                        .map_or_else(|text| text, |e| e.to_string())
+                };
+                self.prefix(first, name);
+                continue;
+            }
             let element = list.element(item);
             if let Ok(element) = &element {
                 self.value(list.item, item);
@@ -126,9 +136,6 @@ impl Walk<'_> {
         element: PathElement,
         first: usize,
     ) {
-        if self.duplicates == Duplicates::Allowed {
-            return;
-        }
         if seen.contains(&element) {
             let text = format!("duplicate entries for key {element}");
             self.errors.insert(first, (String::new(), text));
