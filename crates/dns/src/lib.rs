@@ -9,9 +9,10 @@
 //!                                     clients ◄── server: sockets ◄── answer: one look-up, one copy ◄─┘
 //! ```
 //! Read in this order: [`name`], [`record`], [`message`] are the vocabulary; [`zone`] and [`catalog`] hold what is served;
-//! [`answer`], [`order`] and [`geo`] decide what a query gets,
-//! [`cookie`] and [`limit`] whether it gets it; [`tsig`] signs; [`server`] has the sockets; [`client`] asks other servers; [`resolver`] walks
-//! delegations. Pure, that is without sockets, clocks and chance: all but `server`, `client` and the shell of `resolver`.
+//! [`answer`], [`order`] and [`geo`] decide what a query gets, [`cookie`] and [`limit`] whether it gets it; [`tsig`] signs and
+//! [`update`] lets clusters write into a parent zone; [`server`] has the sockets; [`client`] asks other servers; [`resolver`] walks
+//! delegations; [`bench`] and [`fuzz`] are what measurements and long runs call. Sockets, clocks and chance are in `server`,
+//! `client`, `bench`, the sending half of `update` and the shell of `resolver`; everything else is pure.
 
 pub mod name;
 
@@ -37,6 +38,8 @@ pub mod tsig;
 
 mod transfer;
 
+pub mod update;
+
 pub mod server;
 
 pub mod client;
@@ -44,7 +47,5 @@ pub mod client;
 pub mod resolver;
 
 pub mod bench;
-
-pub mod update;
 
 pub mod fuzz;

@@ -312,14 +312,14 @@ fn find(message: &[u8]) -> Result<Option<Signature<'_>>, MessageError> {
         let mut owner = cursor.clone();
         cursor.skip_name()?;
         let (rtype, class) = (Type(cursor.u16()?), cursor.u16()?);
-        cursor.take(4)?;
+        let ttl = cursor.u32()?;
         let octets = usize::from(cursor.u16()?);
         let end = cursor.position() + octets;
         if rtype != Type::TSIG {
             cursor.take(octets)?;
             continue;
         }
-        if record_index + 1 != n_records || class != CLASS_ANY {
+        if record_index + 1 != n_records || class != CLASS_ANY || ttl != 0 {
             return Err(MessageError::BadData);
         }
         let key = owner.name()?;
