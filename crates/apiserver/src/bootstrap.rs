@@ -1,5 +1,5 @@
 //! The objects every cluster has from the first moment: four namespaces, the `kubernetes` service
-//! with its endpoints, and the roles and bindings of the system.
+//! with its endpoints, two priority classes, the CA for extensions, and the system's roles.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -20,6 +20,20 @@ use crate::{
 
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
+/// Name, value and what it is for.
+const PRIORITY_CLASSES: [(&str, i64, &str); 2] = [
+    (
+        "system-cluster-critical",
+        2_000_000_000,
+        "For pods the cluster cannot do without, but that may move to another node.",
+    ),
+    (
+        "system-node-critical",
+        2_000_001_000,
+        "For pods that a node cannot do without and that must not move.",
+    ),
+];
+
 /// Writes what is missing. Runs before the server listens, on every start.
 ///
 /// # Errors
@@ -28,6 +42,7 @@ pub(crate) async fn run(
     service: &Service,
     service_address: IpAddr,
     listening: Option<SocketAddr>,
+    client_ca: &str,
 ) -> Result<(), Status> {
     let namespaces = NAMESPACES.map(|name| {
         let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
@@ -37,7 +52,13 @@ pub(crate) async fn run(
     let base = "/api/v1/namespaces/default";
     let services = format!("{base}/services");
     let kubernetes = ensure(service, &services, kubernetes_service(service_address));
-    futures::future::try_join(kubernetes, roles(service)).await?;
+    let config_maps = "/api/v1/namespaces/kube-system/configmaps";
+    let authentication = put(service, config_maps, authentication(client_ca));
+    let classes = futures::future::try_join_all(PRIORITY_CLASSES.map(|class| {
+        let classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
+        ensure(service, classes, priority_class(class))
+    }));
+    futures::future::try_join4(kubernetes, roles(service), authentication, classes).await?;
     let Some(address) = listening else {
         return Ok(());
     };
@@ -48,6 +69,26 @@ pub(crate) async fn run(
     )
     .await?;
     Ok(())
+}
+
+/// What extension servers and components that check client certificates read.
+fn authentication(client_ca: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "extension-apiserver-authentication", "namespace": "kube-system"},
+        "data": {"client-ca-file": client_ca},
+    })
+}
+
+fn priority_class((name, value, description): (&str, i64, &str)) -> Value {
+    json!({
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": value,
+        "description": description,
+    })
 }
 
 /// Roles and bindings, all at once so that they share a few commits; bindings need their roles.

@@ -2,6 +2,7 @@
 
 pub(crate) mod create;
 pub(crate) mod delete;
+pub(crate) mod eviction;
 pub(crate) mod modify;
 pub(crate) mod patch;
 pub(crate) mod read;

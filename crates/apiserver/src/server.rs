@@ -134,9 +134,14 @@ impl ApiServer {
             config.limits.clone(),
         );
         let service = Service::new(Arc::new(engine));
-        bootstrap::run(&service, config.service_address, address)
-            .await
-            .map_err(|status| Error::Bootstrap(status.to_string()))?;
+        bootstrap::run(
+            &service,
+            config.service_address,
+            address,
+            &pki.ca.certificate,
+        )
+        .await
+        .map_err(|status| Error::Bootstrap(status.to_string()))?;
         let stop = service.engine().stop.clone();
         let mut tasks = vec![
             tokio::spawn(tick(service.engine().clone())),

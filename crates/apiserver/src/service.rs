@@ -32,7 +32,7 @@ use crate::{
     call::{Call, Parts, header as text},
     decode::BODY_BYTES_MAX,
     engine::Engine,
-    handlers::{create, delete, modify, patch, read, review, subresource, watch},
+    handlers::{create, delete, eviction, modify, patch, read, review, subresource, watch},
     impersonate,
     metrics::RequestLabels,
     negotiate::{Accepted, accept},
@@ -195,7 +195,7 @@ async fn dispatch(call: &Call) -> Result<Response<Body>, Status> {
         ("scale", "get") => subresource::get_scale(call),
         ("scale", "update" | "patch") => Box::pin(subresource::write_scale(call)).await,
         ("binding", "create") => Box::pin(subresource::bind(call)).await,
-        ("eviction", "create") => Box::pin(subresource::eviction(call)).await,
+        ("eviction", "create") => Box::pin(eviction::eviction(call)).await,
         ("exec" | "attach" | "portforward" | "log" | "proxy", _) => {
             Err(Status::unavailable(format!(
                 "{}/{} needs a node agent, and none is connected",

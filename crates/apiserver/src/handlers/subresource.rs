@@ -1,14 +1,13 @@
-//! Endpoints below an object that are not just another way to write it: scale, binding, eviction.
+//! Endpoints below an object that are not just another way to write it: scale and binding.
 
 use flotilla_machinery::{
     labels,
-    status::{Cause, Details, FieldError, Reason, Status},
+    status::{FieldError, Status},
 };
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
 use super::{
-    delete::evict,
     modify::{Changed, Outcome, Tracking, modify},
     patch::{patch_kind, patched},
 };
@@ -17,10 +16,9 @@ use crate::{
     call::Call,
     decode, meta,
     negotiate::{Media, PatchKind},
-    params::{DeleteOptions, WriteOptions},
+    params::WriteOptions,
     registry::{Context, Resource, value_at},
     render,
-    store::{Object, ResourceKey},
 };
 
 /// GET of a scale.
@@ -92,26 +90,6 @@ pub(crate) async fn bind(call: &Call) -> Result<Response<Body>, Status> {
         })
     };
     modify(call, &options, &change).await?;
-    let success = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
-        "code": 201});
-    Ok(render::made(call, StatusCode::CREATED, &success))
-}
-
-/// POST of an eviction: deletes a pod unless a disruption budget forbids it.
-pub(crate) async fn eviction(call: &Call) -> Result<Response<Body>, Status> {
-    let body = decode::untyped(&call.body, call.media()?)?;
-    let options = DeleteOptions::parse(&call.query, body.get("deleteOptions"))?;
-    let object = call.state.get(&call.resource.storage, &call.key());
-    let object = object.ok_or_else(|| call.not_found())?;
-    let pod = render::value(&call.resource, object);
-    let phase = value_at(&pod, "status.phase")
-        .and_then(Value::as_str)
-        .unwrap_or("");
-    let exempt = matches!(phase, "Succeeded" | "Failed" | "Pending") || object.meta.deleting;
-    if !exempt {
-        check_budgets(call, object)?;
-    }
-    evict(call, &options).await?;
     let success = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
         "code": 201});
     Ok(render::made(call, StatusCode::CREATED, &success))
@@ -298,48 +276,4 @@ fn bound(
     list.push(condition);
     *conditions = list.into();
     Ok(object)
-}
-
-fn check_budgets(call: &Call, pod: &Object) -> Result<(), Status> {
-    let budgets = ResourceKey::new("policy", "poddisruptionbudgets");
-    let Some(collection) = call.state.collection(&budgets) else {
-        return Ok(());
-    };
-    let namespace = Some(&*pod.key.namespace);
-    let mut matching = collection.list(namespace, None).filter_map(|object| {
-        let budget: Value = serde_json::from_slice(&object.body).ok()?;
-        let selector = labels::Selector::from_value(&budget["spec"]["selector"]).ok()?;
-        selector
-            .matches(|key| pod.meta.labels.get(key))
-            .then_some(budget)
-    });
-    let Some(budget) = matching.next() else {
-        return Ok(());
-    };
-    if matching.next().is_some() {
-        return Err(Status::internal(
-            "This pod has more than one PodDisruptionBudget, which the eviction subresource does \
-             not support.",
-        ));
-    }
-    let allowed = budget["status"]["disruptionsAllowed"].as_i64().unwrap_or(0);
-    if allowed > 0 {
-        return Ok(());
-    }
-    let name = meta::text(&budget, "name");
-    let healthy = budget["status"]["currentHealthy"].as_i64().unwrap_or(0);
-    let wanted = budget["status"]["desiredHealthy"].as_i64().unwrap_or(0);
-    let text = "Cannot evict pod as it would violate the pod's disruption budget.";
-    let cause = Cause {
-        reason: "DisruptionBudget".to_owned(),
-        message: format!(
-            "The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently"
-        ),
-        field: String::new(),
-    };
-    let details = Details {
-        causes: vec![cause],
-        ..Details::default()
-    };
-    Err(Status::new(429, Reason::TooManyRequests, text).with_details(details))
 }

@@ -6,5 +6,6 @@ mod bad_input;
 mod custom;
 mod objects;
 mod paths;
+mod pods;
 mod support;
 mod watches;

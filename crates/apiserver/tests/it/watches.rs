@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, pin::pin, time::Duration};
 
 use futures::{StreamExt, TryStreamExt};
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::{
     Api, Client,
     api::{DeleteParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
@@ -175,7 +175,7 @@ async fn a_watch_from_the_future_is_refused_and_one_ends_with_the_server() {
     let reply = send(&server, "GET", target, &[], "").await;
     assert_eq!(reply.code, 504);
     let client = server.client("test");
-    let api: Api<ConfigMap> = Api::all(client);
+    let api: Api<Pod> = Api::all(client);
     let events = api.watch(&WatchParams::default(), "0").await.unwrap();
     server.stop().await;
     let events = tokio::time::timeout(Duration::from_secs(5), events.collect::<Vec<_>>()).await;
