@@ -60,6 +60,11 @@ impl Checkpoint {
             .map(|place| place.offset)
     }
 
+    /// How many files are known.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
     /// Remembers an acknowledged place.
     pub(crate) fn set(&mut self, inode: u64, place: Place) {
         self.is_dirty |= self.places.insert(inode, place) != Some(place);

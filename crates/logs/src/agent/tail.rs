@@ -129,6 +129,11 @@ impl Tail {
         self.stream.finish(now_ms, each);
     }
 
+    /// Whether a record, fragments or half a line wait for more.
+    pub(crate) fn is_open(&self) -> bool {
+        self.stream.is_open()
+    }
+
     /// Up to where everything has been handed out.
     pub(crate) fn place(&mut self) -> Place {
         if self.head == 0 {

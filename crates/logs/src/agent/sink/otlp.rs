@@ -1,70 +1,42 @@
 //! OpenTelemetry log records, as protobuf for HTTP or framed for gRPC.
+//!
+//! Records are encoded as they come, into one buffer for each container; a tree of messages would cost a dozen
+//! allocations a record. Field numbers: opentelemetry-proto 1.9, `logs/v1/logs.proto`, `common/v1/common.proto`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
-use opentelemetry_proto::tonic::common::v1::{
-    AnyValue, InstrumentationScope, KeyValue, any_value::Value,
-};
-use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs, ScopeLogs};
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use prost::Message;
+use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 
 use super::Batch;
 use crate::agent::tail::Origin;
 use crate::entry::Entry;
 
-/// Records by container.
+/// Encoded records by container.
 #[derive(Default)]
 pub(crate) struct Builder {
-    records: BTreeMap<Arc<Origin>, Vec<LogRecord>>,
+    /// `ScopeLogs.log_records`, each with its key and length.
+    records: BTreeMap<Arc<Origin>, Vec<u8>>,
+    scratch: Vec<u8>,
     n_records: u64,
     n_bytes: usize,
 }
 
-/// Bytes a record takes beside its body, about.
-const RECORD_BYTES: usize = 120;
-
 impl Builder {
     pub(crate) fn add(&mut self, origin: &Arc<Origin>, entry: &Entry<'_>) {
-        let record = entry.record;
-        let observed = entry.observed_moment();
-        let nanos = |moment: Option<i64>| {
-            moment
-                .and_then(|moment| u64::try_from(moment).ok())
-                .unwrap_or(0)
+        self.scratch.clear();
+        record(entry, &mut self.scratch);
+        let records = match self.records.get_mut(origin) {
+            Some(records) => records,
+            None => self.records.entry(origin.clone()).or_default(),
         };
-        let mut attributes = vec![
-            text("log.format", record.format.name()),
-            text("log.level_source", record.source.name()),
-        ];
-        if let Some(stream) = entry.stream {
-            attributes.push(text("log.iostream", stream.name()));
-        }
-        if entry.truncated {
-            attributes.push(text("log.truncated", "true"));
-        }
-        let body = String::from_utf8_lossy(entry.bytes);
-        self.n_bytes += body.len() + RECORD_BYTES;
+        let before = records.len();
+        bytes(2, &self.scratch, records);
+        self.n_bytes += records.len() - before;
         self.n_records += 1;
-        let record = LogRecord {
-            time_unix_nano: nanos(entry.moment()),
-            observed_time_unix_nano: nanos(observed),
-            severity_number: i32::from(record.severity),
-            severity_text: String::from_utf8_lossy(record.level_raw.of(entry.bytes)).into_owned(),
-            body: Some(AnyValue {
-                value: Some(Value::StringValue(body.into_owned())),
-            }),
-            attributes,
-            ..LogRecord::default()
-        };
-        match self.records.get_mut(origin) {
-            Some(records) => records.push(record),
-            None => {
-                self.records.insert(origin.clone(), vec![record]);
-            }
-        }
     }
 
     pub(crate) fn n_bytes(&self) -> usize {
@@ -72,39 +44,99 @@ impl Builder {
     }
 
     pub(crate) fn take(&mut self, grpc: bool) -> Batch {
-        let resource_logs = std::mem::take(&mut self.records)
-            .into_iter()
-            .map(|(origin, log_records)| {
-                let scope = InstrumentationScope {
-                    name: "flotilla".to_owned(),
-                    ..InstrumentationScope::default()
-                };
-                let scope_logs = ScopeLogs {
-                    scope: Some(scope),
-                    log_records,
-                    ..ScopeLogs::default()
-                };
-                ResourceLogs {
-                    resource: Some(resource(&origin)),
-                    scope_logs: vec![scope_logs],
-                    ..ResourceLogs::default()
-                }
-            })
-            .collect();
-        let request = ExportLogsServiceRequest { resource_logs };
-        let mut body = Vec::with_capacity(request.encoded_len() + 5);
+        let mut request = Vec::with_capacity(self.n_bytes + 1024);
         if grpc {
-            // Not compressed, then the length. Source: gRPC over HTTP/2, "Length-Prefixed-Message".
-            body.push(0);
-            body.extend_from_slice(&(request.encoded_len() as u32).to_be_bytes());
+            // Not compressed, then the length, filled in below. Source: gRPC over HTTP/2, "Length-Prefixed-Message".
+            request.extend_from_slice(&[0; 5]);
         }
-        request.encode(&mut body).expect("a vector grows");
+        let scope = message(1, b"flotilla");
+        for (origin, records) in std::mem::take(&mut self.records) {
+            let mut scope_logs = Vec::with_capacity(records.len() + 16);
+            bytes(1, &scope, &mut scope_logs);
+            scope_logs.extend_from_slice(&records);
+            let mut resource_logs = Vec::with_capacity(scope_logs.len() + 256);
+            bytes(1, &resource(&origin).encode_to_vec(), &mut resource_logs);
+            bytes(2, &scope_logs, &mut resource_logs);
+            bytes(1, &resource_logs, &mut request);
+        }
+        if grpc {
+            let length = (request.len() - 5) as u32;
+            request[1..5].copy_from_slice(&length.to_be_bytes());
+        }
         self.n_bytes = 0;
         Batch {
-            body: body.into(),
+            body: request.into(),
             n_records: std::mem::take(&mut self.n_records),
         }
     }
+}
+
+/// One `LogRecord`.
+fn record(entry: &Entry<'_>, out: &mut Vec<u8>) {
+    let record = entry.record;
+    moment(1, entry.moment(), out);
+    if record.severity != 0 {
+        encode_key(2, WireType::Varint, out);
+        encode_varint(u64::from(record.severity), out);
+    }
+    if !record.level_raw.is_empty() {
+        bytes(
+            3,
+            String::from_utf8_lossy(record.level_raw.of(entry.bytes)).as_bytes(),
+            out,
+        );
+    }
+    let body = String::from_utf8_lossy(entry.bytes);
+    nested(5, 1, body.as_bytes(), out);
+    attribute("log.format", record.format.name(), out);
+    attribute("log.level_source", record.source.name(), out);
+    if let Some(stream) = entry.stream {
+        attribute("log.iostream", stream.name(), out);
+    }
+    if entry.truncated {
+        attribute("log.truncated", "true", out);
+    }
+    moment(11, entry.observed_moment(), out);
+}
+
+fn moment(tag: u32, moment: Option<i64>, out: &mut Vec<u8>) {
+    if let Some(nanos) = moment.and_then(|moment| u64::try_from(moment).ok()) {
+        encode_key(tag, WireType::SixtyFourBit, out);
+        out.extend_from_slice(&nanos.to_le_bytes());
+    }
+}
+
+/// A `KeyValue` with a string.
+fn attribute(key: &str, value: &str, out: &mut Vec<u8>) {
+    let value_length = length(value.len());
+    encode_key(6, WireType::LengthDelimited, out);
+    encode_varint((length(key.len()) + length(value_length)) as u64, out);
+    bytes(1, key.as_bytes(), out);
+    nested(2, 1, value.as_bytes(), out);
+}
+
+/// Bytes that a field below tag 16 takes with its key and length.
+fn length(n_bytes: usize) -> usize {
+    1 + encoded_len_varint(n_bytes as u64) + n_bytes
+}
+
+fn bytes(tag: u32, value: &[u8], out: &mut Vec<u8>) {
+    encode_key(tag, WireType::LengthDelimited, out);
+    encode_varint(value.len() as u64, out);
+    out.extend_from_slice(value);
+}
+
+/// A message that holds one field of bytes.
+fn nested(tag: u32, inner: u32, value: &[u8], out: &mut Vec<u8>) {
+    encode_key(tag, WireType::LengthDelimited, out);
+    encode_varint(length(value.len()) as u64, out);
+    bytes(inner, value, out);
+}
+
+fn message(tag: u32, value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    bytes(tag, value, &mut out);
+    out
 }
 
 fn resource(origin: &Origin) -> Resource {
@@ -130,3 +162,6 @@ fn text(key: &str, value: &str) -> KeyValue {
         ..KeyValue::default()
     }
 }
+
+#[cfg(test)]
+mod tests;
