@@ -256,12 +256,13 @@ fn prune(
         return Ok(None);
     };
     let last = with_named_fields(shape, last);
+    let all = named_set(shape, &at_last);
     let pruned = remove_items(shape, &at_last, &last, Emptied::Null);
-    let pruned = add_back_owned(ctx, &at_last, pruned, managers, version)?;
+    let pruned = add_back_owned(ctx, (&at_last, &all), pruned, managers, version)?;
     let Some(pruned) = ctx.convert(&pruned, version)? else {
         return Ok(None);
     };
-    let gone = named_set(shape, &at_last)
+    let gone = all
         .difference(&named_set(shape, &pruned))
         .intersection(&last);
     let without = |emptied| {
@@ -274,15 +275,17 @@ fn prune(
 }
 
 /// Puts back what others own, the version of the pruned object first.
+///
+/// `merged` comes with all its paths, which the caller needs as well.
 fn add_back_owned(
     ctx: &Context<'_>,
-    merged: &Value,
+    (merged, all): (&Value, &Set),
     mut pruned: Value,
     managers: &Managers,
-    version: &str,
+    pruned_version: &str,
 ) -> Result<Value, Error> {
     let mut versions: Vec<&str> = managers.0.iter().map(|e| e.api_version.as_str()).collect();
-    versions.sort_by_key(|&v| (v != version, v.to_owned()));
+    versions.sort_by_key(|&v| (v != pruned_version, v.to_owned()));
     versions.dedup();
     let mut from = merged.clone();
     for version in versions {
@@ -301,7 +304,10 @@ fn add_back_owned(
             continue;
         };
         let keep = named_set(shape, &left).union(&with_named_fields(shape, &owned));
-        let gone = named_set(shape, &merged).difference(&keep);
+        let gone = match version == pruned_version {
+            true => all.difference(&keep),
+            false => named_set(shape, &merged).difference(&keep),
+        };
         let kept = remove_items(shape, &merged, &gone, Emptied::Null);
         (from, pruned) = (merged.into_owned(), kept);
     }
