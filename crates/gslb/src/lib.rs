@@ -13,6 +13,7 @@ pub mod engine;
 pub mod explain;
 pub mod expose;
 pub mod health;
+pub mod import;
 pub mod ingress;
 pub mod key;
 pub mod kinds;
