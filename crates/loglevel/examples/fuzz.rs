@@ -38,7 +38,8 @@ fn main() -> ExitCode {
         .filter_map(|entry| fs::read(entry.ok()?.path()).ok())
         .collect();
     seeds.sort();
-    let bodies: [(&str, fn(&[u8])); 4] = [
+    type Body = (&'static str, fn(&[u8]));
+    let bodies: [Body; 4] = [
         ("classify", fuzz::classify_any),
         ("multiline", fuzz::multiline_any),
         ("cri", fuzz::cri_any),

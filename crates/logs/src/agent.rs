@@ -202,7 +202,7 @@ impl Agent {
             };
             if tail.n_quiet > RETIRED_READS + 1
                 && !tail.is_open()
-                && (inode ^ self.turn) % stride != 0
+                && !(inode ^ self.turn).is_multiple_of(stride)
             {
                 continue;
             }

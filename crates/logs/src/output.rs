@@ -211,8 +211,23 @@ fn json_fields(entry: &Entry<'_>, wanted: &[String], out: &mut Vec<u8>) {
 /// Whether a value that was cut out of a JSON line can be copied. Short scalars are checked by hand, the rest parsed.
 fn is_json(value: &[u8]) -> bool {
     matches!(value, b"true" | b"false" | b"null")
-        || (value.len() < 16 && value[0] != b'0' && value.iter().all(u8::is_ascii_digit))
+        || is_plain_number(value)
         || serde_json::from_slice::<&serde_json::value::RawValue>(value).is_ok()
+}
+
+/// Digits, perhaps with a fraction, and no leading zero: what most numbers of logs are.
+fn is_plain_number(value: &[u8]) -> bool {
+    let digits = value
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let whole = digits > 0 && (digits == 1 || value[0] != b'0');
+    let fraction = value.get(digits..).unwrap_or(&[]);
+    whole
+        && (fraction.is_empty()
+            || fraction.len() > 1
+                && fraction[0] == b'.'
+                && fraction[1..].iter().all(u8::is_ascii_digit))
 }
 
 // === logfmt and pretty ===

@@ -120,14 +120,15 @@ pub(super) fn vector() -> String {
         let pattern = rule.pattern.replace('\'', "\\'");
         let _ = writeln!(
             out,
-            "# {}\nif raw == \"\" {{ found = parse_regex(message, r'{pattern}') ?? {{}}; raw = to_string(found.level) ?? \"\" }}",
+            "# {}\nif raw == \"\" {{ found = parse_regex(message, r'{pattern}') ?? {{}}; raw = string(found.level) ?? \"\" }}",
             rule.name
         );
     }
-    out.push_str("levels = {\n");
-    for word in WORDS {
-        let _ = writeln!(out, "  \"{word}\": \"{}\",", level(word).name());
-    }
+    let entries: Vec<_> = WORDS
+        .iter()
+        .map(|word| format!("  \"{word}\": \"{}\"", level(word).name()))
+        .collect();
+    let _ = write!(out, "levels = {{\n{}\n", entries.join(",\n"));
     out.push_str("}\nknown = get(levels, [downcase(raw)]) ?? null\n");
     out.push_str("if is_string(known) { .level = known }\n");
     out
