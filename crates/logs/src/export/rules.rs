@@ -113,7 +113,7 @@ pub const RULES: &[Rule] = &[
         pattern: concat!(
             r"^\[?",
             stamp!(),
-            r"\]? ?(?:(?:\[[^\]]*\]|\d+) ?){0,2}[\[<] *",
+            r"\]? ?(?:(?:\[[^\]]*\]|\d+) ?){0,2}?[\[<] *",
             any_case!(),
             r" *[\]>]"
         ),
@@ -123,7 +123,7 @@ pub const RULES: &[Rule] = &[
         pattern: concat!(
             r"^\[?",
             stamp!(),
-            r"\]?[ \t|]+(?:(?:\[[^\]]*\]|\{[^}]*\}|\(\S+\)|\d+|-|pid=\S+|tid=\S+|class=\S+|jid=\S+)[ \t]+){0,5}",
+            r"\]?[ \t|]+(?:(?:\[[^\]]*\]|\{[^}]*\}|\(\S+\)|\d+|-|pid=\S+|tid=\S+|class=\S+|jid=\S+)[ \t]+){0,5}?",
             capitals!(),
             r"(?:[ \t:|\]\[]|$)"
         ),
@@ -150,7 +150,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "logfmt",
-        pattern: r#"^(?:[A-Za-z_][\w.@/-]*=(?:"(?:[^"\\]|\\.)*"|[^" ]*) +){0,12}(?:level|lvl|severity|log\.level)="?(?P<level>[A-Za-z]+(?:[+-]\d+)?)"?(?: |$)"#,
+        pattern: r#"^(?:[A-Za-z_][\w.@/-]*=(?:"(?:[^"\\]|\\.)*"|[^" ]*) +){0,12}?(?:level|lvl|severity|log\.level)="?(?P<level>[A-Za-z]+(?:[+-]\d+)?)"?(?: |$)"#,
     },
     Rule {
         name: "logrus_tty",
