@@ -11,9 +11,10 @@ use flotilla_dns::resolver::walk::Hint;
 use flotilla_dns::resolver::{self, ResolverServer};
 use flotilla_dns::server::{Config, Metrics, Server};
 use flotilla_dns::tsig::{Algorithm, Key};
-use flotilla_dns::update::Updates;
+use flotilla_dns::update::{Grant, Updates};
 use flotilla_dns::zone::{NameServer, Settings};
 use flotilla_gslb::config::Update;
+use flotilla_gslb::names;
 use flotilla_telemetry::metrics::SharedRegistry;
 
 use crate::cluster::DNS_HINT;
@@ -32,7 +33,8 @@ pub(crate) struct Edge {
 }
 
 impl Edge {
-    /// Starts both servers. Every cluster gets a key of its own, made for this run.
+    /// Starts both servers. Every cluster gets a key of its own, made for this run, which is good
+    /// for its own name servers only.
     pub(crate) fn start(edge: &EdgePlan, plan: &Plan, registry: &SharedRegistry) -> Result<Self> {
         let metrics = registry.with(|registry| {
             let label = ("cluster".into(), "edge".into());
@@ -44,16 +46,15 @@ impl Edge {
         if let Some(error) = refused.into_iter().next() {
             return Err(error).context("the parent zone is not usable");
         }
-        let mut keys = Vec::new();
+        let mut grants = Vec::new();
         let mut updates = BTreeMap::new();
         for cluster in &plan.clusters {
             let key_name = format!("{}.flotilla", cluster.name);
             let secret = rand::random::<[u8; 32]>().to_vec();
-            keys.push(Key::new(
-                Name::parse(&key_name)?,
-                Algorithm::HmacSha256,
-                &secret,
-            ));
+            grants.push(Grant {
+                key: Key::new(Name::parse(&key_name)?, Algorithm::HmacSha256, &secret),
+                prefix: names::name_server_start(names::DEFAULT_PREFIX, &cluster.name),
+            });
             let update = Update {
                 server: edge.server,
                 key_name,
@@ -65,7 +66,7 @@ impl Edge {
             updates: Some(Arc::new(Updates::new(
                 Arc::clone(&zones),
                 parent.clone(),
-                keys,
+                grants,
             ))),
             ..Config::new("edge", vec![edge.server])
         };

@@ -62,6 +62,11 @@ impl Key {
         }
     }
 
+    /// The name it is known by.
+    pub fn name(&self) -> &Name {
+        &self.name
+    }
+
     /// Signs a request and returns what checks or signs the messages that follow.
     pub fn sign_request(&self, message: &mut Vec<u8>, now_seconds: u64) -> Chain {
         let mut chain = Chain {
@@ -172,6 +177,11 @@ pub(crate) fn append_error(message: &mut Vec<u8>, request: &[u8], error: Error, 
 }
 
 impl Chain {
+    /// The key the messages are signed with.
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
     /// Signs the next message.
     pub fn sign(&mut self, message: &mut Vec<u8>, now_seconds: u64) {
         let algorithm = self.key.algorithm.wire();

@@ -1,11 +1,13 @@
 //! Dynamic updates (RFC 2136), signed (RFC 8945): how clusters add themselves to the parent zone.
 //!
 //! Adding one NS record is additive by nature, so several clusters share a delegation without an owner: each adds and
-//! removes what is its own. [`send`] speaks to any server; [`Updates`] makes a server of ours accept updates for a zone
-//! from whoever has a key. What was added lives in memory: a server that starts again is told again, because clusters
+//! removes what is its own. [`send`] speaks to any server; [`Updates`] makes a server of ours accept updates for a zone,
+//! from each key what its [`Grant`] allows. What was added lives in memory: a server that starts again is told again, because clusters
 //! look whether they are still known.
 //!
 //! Prerequisites are answered with NOTIMP: nobody here needs them, and pretending to check them would be worse.
+
+mod grant;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,6 +25,8 @@ use crate::record::{Data, Rcode, Type};
 use crate::tsig;
 use crate::zone::{Entry, RecordSet, TTL_SECONDS_MAX};
 
+pub use self::grant::Grant;
+use self::grant::permits;
 pub use crate::tsig::Key;
 
 /// The operation code UPDATE within the flags (RFC 2136 §1.3).
@@ -209,6 +213,7 @@ pub struct Updates {
     zones: Arc<Zones>,
     apex: Name,
     keys: Vec<Key>,
+    grants: Vec<Grant>,
     names: Mutex<BTreeMap<Name, Sets>>,
 }
 
@@ -221,15 +226,16 @@ impl fmt::Debug for Updates {
 }
 
 impl Updates {
-    /// Updates for the zone `apex` of `zones`, signed with any of `keys`.
+    /// Updates for the zone `apex` of `zones`, from each of `grants` about what is its own.
     ///
     /// The zone's own records must not be at names that are updated: an updated name holds what updates say and nothing
     /// else.
-    pub fn new(zones: Arc<Zones>, apex: Name, keys: Vec<Key>) -> Updates {
+    pub fn new(zones: Arc<Zones>, apex: Name, grants: Vec<Grant>) -> Updates {
         Updates {
             zones,
             apex,
-            keys,
+            keys: grants.iter().map(|grant| grant.key.clone()).collect(),
+            grants,
             names: Mutex::default(),
         }
     }
@@ -245,15 +251,24 @@ impl Updates {
                 return reply;
             }
         };
-        let rcode = self.take(request).err().unwrap_or(Rcode::NOERROR);
+        let rcode = self
+            .take(request, chain.key())
+            .err()
+            .unwrap_or(Rcode::NOERROR);
         let mut reply = reply(request, rcode);
         chain.sign(&mut reply, unix_seconds);
         reply
     }
 
     /// Checks every line before the first is carried out (RFC 2136 §3.4).
-    fn take(&self, message: &[u8]) -> Result<(), Rcode> {
+    fn take(&self, message: &[u8], key: &Key) -> Result<(), Rcode> {
         let lines = self.read(message)?;
+        let grant = self.grants.iter().find(|g| g.key.name() == key.name());
+        let permits = |line| grant.is_some_and(|g| permits(&self.grants, g, &self.apex, line));
+        if let Some(line) = lines.iter().find(|line| !permits(line)) {
+            tracing::warn!(key = %key.name(), ?line, "An update is about somebody else's records");
+            return Err(Rcode::REFUSED);
+        }
         // Whoever panicked while holding it had not changed it by half: it is replaced as a whole.
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let mut next = names.clone();

@@ -89,6 +89,11 @@ pub fn name_server(prefix: &str, tag: &str, zone: &str, parent: &str) -> Result<
     canonical(&format!("{prefix}{tag}{}", suffix(zone, parent)))
 }
 
+/// How the first label of every name server of the cluster `tag` begins: `gslb-ns-eu-`.
+pub fn name_server_start(prefix: &str, tag: &str) -> String {
+    format!("{prefix}{tag}-")
+}
+
 /// The geo tag inside a name server's name, the inverse of [`name_server`].
 ///
 /// A fleet that is changing its prefix has both kinds of names for a while, so the default prefix is accepted too.

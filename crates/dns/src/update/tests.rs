@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{Key, Line, Updates, encode, is_update, send};
+use super::{Grant, Key, Line, Updates, encode, is_update, send};
 use crate::catalog::{Change, Publish, Zones};
 use crate::client::{self, Outcome};
 use crate::message::Question;
@@ -16,8 +16,29 @@ fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
 }
 
+/// The key of eu.
 fn key() -> Key {
-    Key::new(name("fleet"), Algorithm::HmacSha256, b"secret")
+    Key::new(name("eu"), Algorithm::HmacSha256, b"secret")
+}
+
+/// The key of us.
+fn other_key() -> Key {
+    Key::new(name("us"), Algorithm::HmacSha256, b"other secret")
+}
+
+fn grants() -> Vec<Grant> {
+    let grant = |key: Key, prefix: &str| Grant {
+        key,
+        prefix: prefix.into(),
+    };
+    vec![
+        grant(key(), "gslb-ns-eu-"),
+        grant(other_key(), "gslb-ns-us-"),
+        grant(
+            Key::new(name("eu-1"), Algorithm::HmacSha256, b"third secret"),
+            "gslb-ns-eu-1-",
+        ),
+    ]
 }
 
 fn add(owner: &str, data: Data) -> Line {
@@ -38,13 +59,17 @@ fn updates() -> (Arc<Zones>, Updates) {
     zones.publish(vec![Change::Zone(settings)]);
     (
         Arc::clone(&zones),
-        Updates::new(zones, name("example.com"), vec![key()]),
+        Updates::new(zones, name("example.com"), grants()),
     )
 }
 
 fn submit(updates: &Updates, zone: &str, lines: &[Line]) -> Rcode {
+    submit_with(&key(), updates, zone, lines)
+}
+
+fn submit_with(key: &Key, updates: &Updates, zone: &str, lines: &[Line]) -> Rcode {
     let mut request = encode(9, &name(zone), lines).unwrap();
-    let mut chain = key().sign_request(&mut request, NOW);
+    let mut chain = key.sign_request(&mut request, NOW);
     assert!(is_update(&request));
     let reply = updates.respond(&request, NOW);
     assert_eq!(chain.verify(&reply, NOW), Ok(()));
@@ -67,7 +92,10 @@ fn table(updates: &Updates) -> Vec<String> {
 #[test]
 fn clusters_add_and_remove_only_what_is_theirs() {
     let (_, updates) = updates();
-    for (tag, ip) in [("eu", [127, 1, 1, 1]), ("us", [127, 1, 2, 1])] {
+    for (key, tag, ip) in [
+        (key(), "eu", [127, 1, 1, 1]),
+        (other_key(), "us", [127, 1, 2, 1]),
+    ] {
         let server = format!("gslb-ns-{tag}-cloud.example.com");
         let lines = [
             Line::DeleteSet {
@@ -78,7 +106,10 @@ fn clusters_add_and_remove_only_what_is_theirs() {
             add("cloud.example.com", ns(tag)),
         ];
         for _ in 0..2 {
-            assert_eq!(submit(&updates, "example.com", &lines), Rcode::NOERROR);
+            assert_eq!(
+                submit_with(&key, &updates, "example.com", &lines),
+                Rcode::NOERROR
+            );
         }
     }
     assert_eq!(
@@ -104,9 +135,102 @@ fn clusters_add_and_remove_only_what_is_theirs() {
 }
 
 #[test]
+fn a_key_changes_only_its_own_name_servers_and_what_points_to_them() {
+    let (_, updates) = updates();
+    let (own, others) = (
+        "gslb-ns-eu-cloud.example.com",
+        "gslb-ns-us-cloud.example.com",
+    );
+    let ip = || Data::A([127, 1, 1, 1].into());
+    let delete = |owner: &str, data: Data| Line::Delete {
+        name: name(owner),
+        data,
+    };
+    let delete_set = |owner: &str, rtype| Line::DeleteSet {
+        name: name(owner),
+        rtype,
+    };
+    let us = [add(others, ip()), add("cloud.example.com", ns("us"))];
+    assert_eq!(
+        submit_with(&other_key(), &updates, "example.com", &us),
+        Rcode::NOERROR
+    );
+    let before = table(&updates);
+    let refused = [
+        ("another's NS", add("cloud.example.com", ns("us"))),
+        ("removing it", delete("cloud.example.com", ns("us"))),
+        ("all NS", delete_set("cloud.example.com", Type::NS)),
+        ("all at a zone", delete_set("cloud.example.com", Type::ANY)),
+        ("another's address", add(others, ip())),
+        ("removing it", delete(others, ip())),
+        ("all of them", delete_set(others, Type::A)),
+        ("all at its name", delete_set(others, Type::ANY)),
+        ("delegating another's name server", add(others, ns("eu"))),
+        ("delegating one's own", add(own, ns("eu"))),
+        (
+            "a foreign name server",
+            add("cloud.example.com", Data::Ns(name("ns.example.org"))),
+        ),
+        (
+            "one's name server elsewhere",
+            add("gslb-ns-eu-a.sub.example.com", ip()),
+        ),
+        (
+            "a name below one's own",
+            add("x.gslb-ns-eu-a.example.com", ip()),
+        ),
+        ("a host", add("www.example.com", ip())),
+        (
+            "text at one's own name",
+            add(own, Data::Txt(vec![b"x".to_vec()])),
+        ),
+        (
+            "a longer tag's name server",
+            add("gslb-ns-eu-1-cloud.example.com", ip()),
+        ),
+        (
+            "and what points to it",
+            add("cloud.example.com", ns("eu-1")),
+        ),
+    ];
+    for (what, line) in refused {
+        // Together with something permitted, which is not carried out either.
+        let lines = [add(own, ip()), line];
+        assert_eq!(
+            submit(&updates, "example.com", &lines),
+            Rcode::REFUSED,
+            "{what}"
+        );
+        assert_eq!(table(&updates), before, "{what}");
+    }
+    let permitted = [
+        add(own, ip()),
+        add("cloud.example.com", ns("eu")),
+        add("GSLB-NS-EU-Other.example.com", ip()),
+        add(
+            "other.example.com",
+            Data::Ns(name("gslb-ns-eu-other.example.com")),
+        ),
+        delete(
+            "other.example.com",
+            Data::Ns(name("gslb-ns-eu-other.example.com")),
+        ),
+        delete(own, ip()),
+        delete_set(own, Type::ANY),
+    ];
+    for line in permitted {
+        assert_eq!(
+            submit(&updates, "example.com", std::slice::from_ref(&line)),
+            Rcode::NOERROR,
+            "{line:?}"
+        );
+    }
+}
+
+#[test]
 fn an_update_that_is_refused_changes_nothing() {
     let (_, updates) = updates();
-    let good = add("a.example.com", Data::A([1, 1, 1, 1].into()));
+    let good = add("gslb-ns-eu-a.example.com", Data::A([1, 1, 1, 1].into()));
     let cases = [
         ("example.org", vec![good.clone()], Rcode::NOTAUTH),
         (
@@ -141,7 +265,10 @@ fn garbage_is_answered_and_changes_nothing() {
     let mut request = encode(
         9,
         &name("example.com"),
-        &[add("a.example.com", Data::A([1, 1, 1, 1].into()))],
+        &[add(
+            "gslb-ns-eu-a.example.com",
+            Data::A([1, 1, 1, 1].into()),
+        )],
     )
     .unwrap();
     key().sign_request(&mut request, NOW);
@@ -161,13 +288,16 @@ async fn an_update_over_the_network_changes_the_answers() {
     cfg.updates = Some(Arc::new(updates));
     let server = Server::start(&cfg, &zones, &Metrics::default()).unwrap();
     let address = server.addresses()[0];
-    let lines = [add("a.example.com", Data::A([192, 0, 2, 1].into()))];
+    let lines = [add(
+        "gslb-ns-eu-a.example.com",
+        Data::A([192, 0, 2, 1].into()),
+    )];
     let now = super::unix_now();
     send(address, None, &name("example.com"), &lines, &key(), now)
         .await
         .unwrap();
     let question = Question {
-        name: name("a.example.com"),
+        name: name("gslb-ns-eu-a.example.com"),
         rtype: Type::A,
     };
     let report = client::ask(&question, &[address], &client::Config::default()).await;
@@ -176,7 +306,7 @@ async fn an_update_over_the_network_changes_the_answers() {
         "{:?}",
         report.outcome
     );
-    let wrong = Key::new(name("fleet"), Algorithm::HmacSha256, b"wrong");
+    let wrong = Key::new(name("eu"), Algorithm::HmacSha256, b"wrong");
     let error = send(address, None, &name("example.com"), &lines, &wrong, now)
         .await
         .unwrap_err();
@@ -186,7 +316,10 @@ async fn an_update_over_the_network_changes_the_answers() {
     let mut request = encode(
         3,
         &name("example.com"),
-        &[add("b.example.com", Data::A([192, 0, 2, 2].into()))],
+        &[add(
+            "gslb-ns-eu-b.example.com",
+            Data::A([192, 0, 2, 2].into()),
+        )],
     )
     .unwrap();
     key().sign_request(&mut request, now);

@@ -15,7 +15,7 @@ use flotilla_dns::{
     record::Type,
     server::{self, Metrics, Server},
     tsig::{Algorithm, Key},
-    update::Updates,
+    update::{Grant, Updates},
     zone::Settings,
 };
 use flotilla_gslb::{Config, Environment, Gslb, config::Update};
@@ -58,7 +58,9 @@ impl Fleet {
         let name = Name::parse("fleet").unwrap();
         let key = Key::new(name, Algorithm::HmacSha256, b"secret");
         let mut cfg = server::Config::new("edge", vec![SocketAddr::from(([127, net, 0, 1], 0))]);
-        cfg.updates = Some(Arc::new(Updates::new(zones.clone(), parent, vec![key])));
+        let prefix = "gslb-ns-".to_owned();
+        let grants = vec![Grant { key, prefix }];
+        cfg.updates = Some(Arc::new(Updates::new(zones.clone(), parent, grants)));
         let edge_server = Server::start(&cfg, &zones, &Metrics::default()).unwrap();
         let edge = edge_server.addresses()[0];
         let mut clusters = Vec::new();
