@@ -127,6 +127,45 @@ Examples:
   flotilla gslb explain podinfo.cloud.example.com
   flotilla gslb explain podinfo.cloud.example.com --context us -o json")]
     Explain(ExplainArgs),
+    /// Say what every cluster would answer if some were down or did not hear each other.
+    ///
+    /// Starts from the state of now; nothing is changed.
+    #[command(after_help = "\
+Examples:
+  flotilla gslb what-if podinfo.cloud.example.com --down eu
+  flotilla gslb what-if podinfo.cloud.example.com --partition eu,us -o json
+  flotilla gslb what-if podinfo.cloud.example.com --down za --partition eu,us --partition eu,za")]
+    WhatIf(WhatIfArgs),
+    /// Take a cluster out of the answers of the whole fleet, for maintenance.
+    ///
+    /// Sets the annotation flotilla.dev/drain on the Gslb of the host, so all hosts of that Gslb are
+    /// drained. Clients leave as the TTL of their answers passes.
+    #[command(after_help = "\
+Examples:
+  flotilla gslb drain podinfo.cloud.example.com --context eu
+  flotilla gslb drain podinfo.cloud.example.com --context eu --undo")]
+    Drain(DrainArgs),
+    /// Turn the values of k8gb's Helm chart into our settings, and name what is ignored.
+    ///
+    /// The text is a file of environment variables, as `kubectl create configmap --from-env-file`
+    /// takes it; what has no meaning here follows as comments.
+    #[command(after_help = "\
+Examples:
+  flotilla gslb import-values values.yaml > flotilla.env
+  helm get values k8gb -n k8gb -o yaml | flotilla gslb import-values -
+  flotilla gslb import-values values.yaml -o json")]
+    ImportValues(ImportValuesArgs),
+}
+
+/// Which cluster to ask.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterArgs {
+    /// Kubeconfig to use. Default: KUBECONFIG, the one of `flotilla up`, then ~/.kube/config.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Context to ask. Default: the current one.
+    #[arg(long)]
+    pub(crate) context: Option<String>,
 }
 
 /// `flotilla gslb explain`.
@@ -134,12 +173,8 @@ Examples:
 pub(crate) struct ExplainArgs {
     /// The host, such as podinfo.cloud.example.com.
     pub(crate) host: String,
-    /// Kubeconfig to use. Default: KUBECONFIG, the one of `flotilla up`, then ~/.kube/config.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) kubeconfig: Option<PathBuf>,
-    /// Context to ask. Default: the current one.
-    #[arg(long)]
-    pub(crate) context: Option<String>,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     /// Ports on which the DNS servers of the zone may listen, in the order they are tried.
     #[arg(
         long,
@@ -148,6 +183,42 @@ pub(crate) struct ExplainArgs {
         default_value = "1053,53"
     )]
     pub(crate) dns_port: Vec<u16>,
+    /// How to print.
+    #[arg(short, long, value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+}
+
+/// `flotilla gslb what-if`.
+#[derive(Debug, Args)]
+pub(crate) struct WhatIfArgs {
+    #[command(flatten)]
+    pub(crate) explain: ExplainArgs,
+    /// Clusters in which the host is not healthy.
+    #[arg(long, value_name = "TAG,…", value_delimiter = ',')]
+    pub(crate) down: Vec<String>,
+    /// Two clusters that do not hear each other; may be given several times.
+    #[arg(long, value_name = "TAG,TAG", value_parser = pair)]
+    pub(crate) partition: Vec<(String, String)>,
+}
+
+/// `flotilla gslb drain`.
+#[derive(Debug, Args)]
+pub(crate) struct DrainArgs {
+    /// The host, such as podinfo.cloud.example.com.
+    pub(crate) host: String,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    /// Put the cluster back into the answers.
+    #[arg(long)]
+    pub(crate) undo: bool,
+}
+
+/// `flotilla gslb import-values`.
+#[derive(Debug, Args)]
+pub(crate) struct ImportValuesArgs {
+    /// File with the values; `-` reads the standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
     /// How to print.
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,
@@ -162,6 +233,15 @@ pub(crate) enum Output {
     Json,
     /// One YAML document.
     Yaml,
+}
+
+/// Reads two different geo tags.
+fn pair(text: &str) -> Result<(String, String), String> {
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    match parts[..] {
+        [a, b] if !a.is_empty() && !b.is_empty() && a != b => Ok((a.to_owned(), b.to_owned())),
+        _ => Err(format!("expected two clusters such as eu,us, got {text:?}")),
+    }
 }
 
 /// Reads `30s`, `500ms`, `2m`, `1h` or a plain number of seconds.
@@ -189,7 +269,7 @@ mod tests {
     use clap::CommandFactory;
     use std::time::Duration;
 
-    use super::{Cli, duration};
+    use super::{Cli, duration, pair};
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -214,6 +294,14 @@ mod tests {
         }
         for text in ["", "s", "-1s", "5 s", "1d", "99999999999999999999s"] {
             assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_partition_is_between_two_clusters() {
+        assert_eq!(pair("eu, us"), Ok(("eu".into(), "us".into())));
+        for text in ["", "eu", "eu,", "eu,eu", "eu,us,za"] {
+            assert!(pair(text).is_err(), "{text}");
         }
     }
 }

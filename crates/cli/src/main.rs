@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser};
 
-use args::{Cli, Command, GslbCommand};
+use args::{Cli, Command};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<ExitCode> {
     match &cli.command {
         Command::Up(args) => up::run(args, cli.log.as_deref())?,
-        Command::Gslb(GslbCommand::Explain(args)) => gslb::explain(args, cli.log.as_deref())?,
+        Command::Gslb(command) => gslb::run(command, cli.log.as_deref())?,
         Command::Logs(args) => return flotilla_logs::cli::run(args),
         Command::Completion { shell } => {
             let mut script = Vec::new();

@@ -3,9 +3,10 @@
 //! [`explain`] is pure: from what a cluster's objects say, what each peer answers and what the cluster's own DNS server
 //! answers, it runs the same [`select`] as the controller and lays the facts out. [`ask`] gathers those facts from any
 //! cluster with nothing but a client, so no part of the running controller has to be asked. [`what_if`] runs the same
-//! decision for a fleet in which clusters are ill or cannot hear each other.
+//! decision for a fleet in which clusters are ill or cannot hear each other, and [`outlook::outlook`] starts from the state of now.
 
 pub mod ask;
+pub mod outlook;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -8,6 +8,7 @@ pub mod config;
 pub mod controller;
 pub mod decide;
 pub mod delegate;
+pub mod drain;
 pub mod endpoints;
 pub mod engine;
 pub mod explain;

@@ -149,3 +149,22 @@ fn broken_gslbs_are_refused_with_the_field() {
         assert!(refused.err().contains(field), "{file}: {refused:?}");
     }
 }
+
+#[test]
+fn chart_values_that_cannot_be_read_are_named_by_file_and_line() {
+    let folder = TempDir::new().expect("folder");
+    let file = folder.path().join("values.yaml");
+    std::fs::write(&file, "k8gb:\n  clusterGeoTag: eu\n broken: 1\n").expect("write");
+    let path = file.to_string_lossy().into_owned();
+    refuses(&["gslb", "import-values", &path], &[&format!("{path}:3: ")]);
+    refuses(&["gslb", "import-values", "/absent"], &["/absent"]);
+}
+
+#[test]
+fn a_partition_that_names_one_cluster_is_refused() {
+    let host = "app.cloud.example.com";
+    refuses(
+        &["gslb", "what-if", host, "--partition", "eu"],
+        &["--partition", "eu,us"],
+    );
+}

@@ -81,9 +81,7 @@ pub async fn explain_host(client: &Client, host: &str, ask: &Ask) -> Result<Expl
 /// As [`explain_host`].
 pub async fn facts(client: &Client, host: &str, ask: &Ask) -> Result<Facts, Error> {
     let host = names::canonical(host)?;
-    let (gslb, status) = find(client, &host)
-        .await?
-        .ok_or_else(|| Error::NoGslb { host: host.clone() })?;
+    let Found { gslb, status, .. } = find(client, &host).await?;
     let metadata = &gslb.metadata;
     let name = format!(
         "{}/{}",
@@ -148,8 +146,18 @@ pub async fn facts(client: &Client, host: &str, ask: &Ask) -> Result<Facts, Erro
     })
 }
 
+/// A Gslb that has a host.
+pub(crate) struct Found {
+    /// The group it belongs to.
+    pub(crate) kind: Kind,
+    /// The object.
+    pub(crate) gslb: Gslb,
+    /// Its status.
+    pub(crate) status: GslbStatus,
+}
+
 /// The Gslb that publishes the host, or at least names it, of either group.
-async fn find(client: &Client, host: &str) -> Result<Option<(Gslb, GslbStatus)>, Error> {
+pub(crate) async fn find(client: &Client, host: &str) -> Result<Found, Error> {
     let mut named = None;
     for kind in [Kind::Gslb, Kind::LegacyGslb] {
         for object in list(client, kind).await? {
@@ -160,18 +168,18 @@ async fn find(client: &Client, host: &str) -> Result<Option<(Gslb, GslbStatus)>,
                 continue;
             };
             if status.service_health.contains_key(host) {
-                return Ok(Some((gslb, status)));
+                return Ok(Found { kind, gslb, status });
             }
             if status
                 .servers
                 .iter()
                 .any(|server| server.host.eq_ignore_ascii_case(host))
             {
-                named.get_or_insert((gslb, status));
+                named.get_or_insert(Found { kind, gslb, status });
             }
         }
     }
-    Ok(named)
+    named.ok_or_else(|| Error::NoGslb { host: host.into() })
 }
 
 async fn zones(client: &Client) -> Result<Vec<Zone>, Error> {
@@ -191,12 +199,16 @@ async fn zones(client: &Client) -> Result<Vec<Zone>, Error> {
     Ok(zones)
 }
 
-/// All objects of a kind; none when the cluster does not know it.
-async fn list(client: &Client, kind: Kind) -> Result<Vec<Value>, Error> {
+/// How to ask for objects of a kind.
+pub(crate) fn resource(kind: Kind) -> ApiResource {
     let home = kind.home();
     let gvk = GroupVersionKind::gvk(home.group, home.versions[0], home.kind);
-    let resource = ApiResource::from_gvk_with_plural(&gvk, home.plural);
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    ApiResource::from_gvk_with_plural(&gvk, home.plural)
+}
+
+/// All objects of a kind; none when the cluster does not know it.
+async fn list(client: &Client, kind: Kind) -> Result<Vec<Value>, Error> {
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(kind));
     match api.list(&ListParams::default()).await {
         Ok(list) => Ok(list
             .items

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use expect_test::expect;
 use jiff::Timestamp;
 
-use super::{Facts, Scenario, explain, what_if};
+use super::{Facts, Scenario, explain, outlook::outlook, what_if};
 use crate::{
     health::Health,
     select::Strategy,
@@ -109,4 +109,38 @@ fn what_if_tells_what_each_cluster_would_answer() {
         ..Scenario::default()
     };
     assert_eq!(tags(&ill), "eu:us+za us:us+za za:us+za");
+}
+
+#[test]
+fn an_outlook_starts_from_the_state_of_now() {
+    let mut facts = facts();
+    let za = facts.peers.get_mut("za").unwrap();
+    za.insert(Family::V4, said(Some(&["10.2.0.1"])));
+    let scenario = Scenario {
+        unhealthy: ["eu".to_owned()].into(),
+        partitions: [("us".to_owned(), "za".to_owned())].into(),
+    };
+    expect![[r#"
+        app.cloud.example.com, strategy failover
+          eu would answer with us+za: 10.1.0.1, 10.2.0.1
+            A: eu (this cluster) is Unhealthy; us vouches for its addresses; za vouches for its addresses; the primary cannot serve, every other healthy cluster does: us, za
+          us would answer with us: 10.1.0.1
+            A: us (this cluster) is healthy; eu answered that it has none; za did not answer; the primary cannot serve, every other healthy cluster does: us
+          za would answer with za: 10.2.0.1
+            A: za (this cluster) is healthy; eu answered that it has none; us did not answer; the primary cannot serve, every other healthy cluster does: za
+    "#]]
+    .assert_eq(&outlook(&facts, &scenario).unwrap().to_string());
+
+    facts.health = Health::Unhealthy;
+    let now = outlook(&facts, &Scenario::default()).unwrap();
+    assert_eq!(now.without_addresses, ["us"]);
+    assert!(now.clusters.iter().all(|c| c.serving == ["eu"]), "{now}");
+    let typo = Scenario {
+        unhealthy: ["ue".to_owned()].into(),
+        ..Scenario::default()
+    };
+    assert_eq!(
+        outlook(&facts, &typo).unwrap_err().to_string(),
+        "\"ue\" is no cluster of the zone cloud.example.com; there are eu, us, za"
+    );
 }
