@@ -1,8 +1,8 @@
 //! From a timestamp as written to a moment.
 //!
 //! klog writes neither year nor zone, others leave out one of them. The container runtime's own timestamp, taken when it
-//! read the line, tells both: the year is the one that lands closest to it, and the zone is the whole quarter of an hour
-//! that brings the two together. That is exact as long as the runtime read the line within minutes of its writing, and
+//! read the line, tells both: the year is the latest that puts the line before it, and the zone is the whole quarter of an
+//! hour that brings the two together. That is exact as long as the runtime read the line within minutes of its writing, and
 //! it makes New Year and daylight saving time unremarkable.
 
 use crate::scan::{digits_end, shaped, skip_spaces};
@@ -13,6 +13,7 @@ pub type Nanos = i64;
 
 const SECOND: i64 = 1_000_000_000;
 const QUARTER_HOUR: i64 = 900 * SECOND;
+const DAY: i64 = 86_400 * SECOND;
 
 /// What is known beside the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,23 +80,16 @@ fn klog(text: &[u8], clock_at: usize, ctx: &Context) -> Option<Nanos> {
     }
 }
 
-/// A date without a year: the year that lands closest to the observed moment.
+/// A date without a year: the latest one that is not after the observed moment, give or take a day for clocks and zones
+/// that differ. 29 February may lie up to eight years back.
 fn local(month: i64, day: i64, clock: i64, ctx: &Context) -> Option<Nanos> {
     let observed = ctx.observed?;
+    let latest = observed.saturating_add(DAY);
     let year = year_of(observed);
-    // Half a year is as far as a date can be from the nearest one like it.
-    let this_year = days(year, month, day).map(|days| in_zone(days * 86_400 * SECOND + clock, ctx));
-    if this_year.is_some_and(|moment| moment.abs_diff(observed) < 182 * 86_400 * SECOND as u64) {
-        return this_year;
-    }
-    (year - 1..=year + 1)
-        .filter_map(|year| {
-            Some(in_zone(
-                days(year, month, day)? * 86_400 * SECOND + clock,
-                ctx,
-            ))
-        })
-        .min_by_key(|moment| moment.abs_diff(observed))
+    (year - 8..=year + 1).rev().find_map(|year| {
+        let moment = in_zone(days(year, month, day)? * DAY + clock, ctx);
+        (moment <= latest).then_some(moment)
+    })
 }
 
 /// A wall clock reading as a moment: in the given zone, else in the zone that fits the observed moment, else in UTC.
