@@ -25,6 +25,7 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
+use tracing::Instrument;
 
 use crate::{
     access::{Attributes, Authenticator, Authorizer, Decision, Identity, ResourceAttributes},
@@ -117,7 +118,14 @@ where
             Err(Status::bad_request(error.to_string())),
         ),
         Ok(info) => {
-            let handled = handle(engine.clone(), info.clone(), parts, body);
+            let span = tracing::debug_span!(
+                "Request",
+                verb = %info.verb,
+                resource = %info.resource,
+                namespace = %info.namespace,
+                name = %info.name
+            );
+            let handled = handle(engine.clone(), info.clone(), parts, body).instrument(span);
             let result = AssertUnwindSafe(handled).catch_unwind().await;
             (info, result.unwrap_or_else(|_| Err(panicked(&engine))))
         }

@@ -9,6 +9,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
 use crate::queue::Queue;
 
@@ -84,7 +85,8 @@ pub async fn run<K, F, Fut, E>(
                     .depth
                     .set(i64::try_from(queue.depth()).unwrap_or(i64::MAX));
                 // A task of its own, so that a panic ends this reconcile and not the worker.
-                let result = tokio::spawn(reconcile(key.clone())).await;
+                let span = tracing::debug_span!("Reconcile", controller, %key);
+                let result = tokio::spawn(reconcile(key.clone()).instrument(span)).await;
                 settle(controller, &queue, &metrics, key, result);
             }
         });

@@ -86,7 +86,13 @@ impl Settings {
     }
 }
 
+/// Spans that are exported when a collector is configured: all of ours, whatever is logged.
+const TRACED: &str = "off,flotilla=debug";
+
 /// Installs the process-wide subscriber; `traces` adds the export of spans.
+///
+/// Filters belong to the layers: without a collector nobody wants our spans, and making them costs
+/// a single check.
 ///
 /// # Errors
 /// When the filter does not parse or a subscriber is already installed.
@@ -96,21 +102,18 @@ pub fn install(settings: &Settings, traces: Option<&SdkTracerProvider>) -> Resul
         source,
     })?;
     let lines = match settings.format {
-        Format::Pretty => fmt::layer()
-            .with_writer(std::io::stderr)
-            .with_ansi(settings.colour)
-            .compact()
-            .boxed(),
-        Format::Json => fmt::layer()
-            .with_writer(std::io::stderr)
-            .json()
-            .flatten_event(true)
-            .boxed(),
+        Format::Pretty => {
+            fmt::layer().with_writer(std::io::stderr).with_ansi(settings.colour).compact().boxed()
+        }
+        Format::Json => {
+            fmt::layer().with_writer(std::io::stderr).json().flatten_event(true).boxed()
+        }
     };
+    let traces =
+        traces.map(|provider| tracing_export::layer(provider).with_filter(EnvFilter::new(TRACED)));
     tracing_subscriber::registry()
-        .with(filter)
-        .with(lines)
-        .with(traces.map(tracing_export::layer))
+        .with(lines.with_filter(filter))
+        .with(traces)
         .try_init()
         .map_err(Error::Install)
 }
