@@ -104,7 +104,6 @@ fn once(binary: &Path, case: &Case, weigh: bool) -> Result<(Duration, Option<u64
     Ok((took?, memory))
 }
 
-#[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 fn first_ok(kubeconfig: &Path, start: Instant) -> Result<Duration> {
     loop {
         if start.elapsed() > Duration::from_secs(30) {

@@ -11,7 +11,7 @@
 //! Read in this order: [`name`], [`record`], [`message`] are the vocabulary; [`zone`] and [`catalog`] hold what is served;
 //! [`answer`], [`order`] and [`geo`] decide what a query gets, [`cookie`] and [`limit`] whether it gets it; [`tsig`] signs and
 //! [`update`] lets clusters write into a parent zone; [`server`] has the sockets; [`client`] asks other servers; [`resolver`] walks
-//! delegations; [`bench`] and [`fuzz`] are what measurements and long runs call. Sockets, clocks and chance are in `server`,
+//! delegations; [`mod@bench`] and [`fuzz`] are what measurements and long runs call. Sockets, clocks and chance are in `server`,
 //! `client`, `bench`, the sending half of `update` and the shell of `resolver`; everything else is pure.
 
 pub mod name;

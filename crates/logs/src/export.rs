@@ -1,6 +1,6 @@
 //! The same level rules as configuration for other tools.
 //!
-//! One table ([`rules`]) of expressions, each with a group `level`, and one table of words; every target renders both in
+//! One table (`rules`) of expressions, each with a group `level`, and one table of words; every target renders both in
 //! its own language. What a target cannot express (records of several lines inherit a level, klog's year and zone) is said
 //! in a comment of the output.
 

@@ -11,7 +11,7 @@
 //! - [`formats`]: what was detected in a file, with examples.
 //! - [`export`]: the same rules as configuration for other tools.
 //! - [`agent`]: tails a node's pod logs and ships them.
-//! - [`bench`]: how fast all of it is.
+//! - [`mod@bench`]: how fast all of it is.
 //! - [`cli`]: the arguments of `flotilla logs` and what they start.
 //!
 //! Following pods through the API server will be one more producer of bytes for [`stream::Stream`]; nothing else here

@@ -102,12 +102,16 @@ pub fn install(settings: &Settings, traces: Option<&SdkTracerProvider>) -> Resul
         source,
     })?;
     let lines = match settings.format {
-        Format::Pretty => {
-            fmt::layer().with_writer(std::io::stderr).with_ansi(settings.colour).compact().boxed()
-        }
-        Format::Json => {
-            fmt::layer().with_writer(std::io::stderr).json().flatten_event(true).boxed()
-        }
+        Format::Pretty => fmt::layer()
+            .with_writer(std::io::stderr)
+            .with_ansi(settings.colour)
+            .compact()
+            .boxed(),
+        Format::Json => fmt::layer()
+            .with_writer(std::io::stderr)
+            .json()
+            .flatten_event(true)
+            .boxed(),
     };
     let traces =
         traces.map(|provider| tracing_export::layer(provider).with_filter(EnvFilter::new(TRACED)));

@@ -55,6 +55,7 @@ const SHELLS: &[(&str, &[&str])] = &[
             "controller",
             "controller/*",
             "delegate",
+            "drain",
             "explain/ask",
             "metrics",
         ],

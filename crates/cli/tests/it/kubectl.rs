@@ -316,8 +316,14 @@ fn custom_resources_behave_like_built_in_ones() {
         .shows("deleted");
     // kubectl remembers resource types for some minutes; either way there are none.
     let gone = kubectl.run("get kettles");
-    let texts = ["doesn't have a resource type", "could not find the requested resource"];
-    assert!(texts.iter().any(|text| gone.err().contains(text)), "{gone:?}");
+    let texts = [
+        "doesn't have a resource type",
+        "could not find the requested resource",
+    ];
+    assert!(
+        texts.iter().any(|text| gone.err().contains(text)),
+        "{gone:?}"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Strategic merge patch: a merge patch that knows which lists are keyed.
 //!
-//! The [`Schema`] says which lists merge and by which key ([`Patch`](crate::schema::Patch)). A
+//! The [`Schema`] says which lists merge and by which key ([`crate::schema::Patch`]). A
 //! patch may also carry directives:
 //! - `$patch: replace` and `$patch: delete` in an object or in an item of a merged list,
 //! - `$retainKeys: [a, b]`: live keys that are not listed go away (unions),
