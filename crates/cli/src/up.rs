@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use flotilla_telemetry::metrics::SharedRegistry;
 use flotilla_telemetry::{logging, metrics, tracing_export};
+use futures::FutureExt;
 use futures::future::{join_all, try_join_all};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -17,6 +18,9 @@ use crate::{environment, greeting, say};
 
 /// How long a clean stop may take before the process ends anyway.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
+
+/// Signals this close together count as one.
+const SAME_WISH: Duration = Duration::from_millis(300);
 
 /// Runs until Ctrl-C or SIGTERM.
 pub(crate) fn run(args: &UpArgs, log: Option<&str>) -> Result<()> {
@@ -82,7 +86,7 @@ async fn serve(args: &UpArgs, log: Option<&str>, plan: &Plan, start: Instant) ->
     };
     tokio::select! {
         () = stopping => {}
-        () = interrupt.wait() => bail!("stopped before everything had ended"),
+        () = interrupt.again() => bail!("stopped before everything had ended"),
         () = tokio::time::sleep(STOP_LIMIT) => bail!("not everything ended within {STOP_LIMIT:?}"),
     }
     if plan.kubeconfig_is_temporary {
@@ -135,6 +139,14 @@ impl Interrupt {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
         })
+    }
+
+    /// Another signal after a first one. Supervisors such as timeout(1) send theirs twice at once,
+    /// to the process and to its group; that is one wish, not two.
+    async fn again(&mut self) {
+        tokio::time::sleep(SAME_WISH).await;
+        while self.wait().now_or_never().is_some() {}
+        self.wait().await;
     }
 
     async fn wait(&mut self) {
