@@ -148,13 +148,15 @@ impl Hands {
                 tracing::debug!(n_changes, "Answers changed");
             }
             Effect::Write(target, action) => self.writer.set(target, action),
-            Effect::Warn {
+            Effect::Say {
                 regarding,
+                importance,
+                reporter,
                 reason,
                 message,
-            } => {
-                self.recorder.warn(regarding, reason, message);
-            }
+            } => self
+                .recorder
+                .say(regarding, importance, reporter, reason, message),
             Effect::Watch { host, zone } => self.peers.watch(host, zone),
             Effect::Unwatch { host } => self.peers.unwatch(&host),
             Effect::Peers { zone, peers } => self.peers.set(&zone, peers),

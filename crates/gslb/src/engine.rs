@@ -11,6 +11,7 @@
 mod claims;
 mod effect;
 mod gslbs;
+mod legacy;
 mod zones;
 
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
@@ -27,6 +28,7 @@ use crate::{
     ingress,
     key::Key,
     kinds::Kind,
+    migrate::Phase,
     publish::{self, Book},
     view::{Family, Observation, View},
     world::{Change, Dep, GslbId, World},
@@ -34,7 +36,10 @@ use crate::{
 };
 
 use self::claims::Claims;
-pub use self::effect::{Action, Effect, Target};
+pub use self::effect::{Action, Effect, Importance, Target};
+
+/// Who reports events, as k8gb calls itself.
+const REPORTER: &str = "gslb-controller";
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -92,6 +97,9 @@ pub struct Engine {
     dirty_zones: bool,
     dirty_endpoints: BTreeSet<Key>,
     dirty_ingresses: BTreeSet<Key>,
+    dirty_legacy: BTreeSet<Key>,
+    /// How far each legacy Gslb was when it was looked at last.
+    legacy_phases: BTreeMap<Key, Phase>,
     /// Ingresses that say where our DNS server is reached.
     dns_sources: BTreeSet<Key>,
     /// When to decide a Gslb again although nothing happens.
@@ -121,6 +129,8 @@ impl Engine {
             dirty_zones: true,
             dirty_endpoints: BTreeSet::new(),
             dirty_ingresses: BTreeSet::new(),
+            dirty_legacy: BTreeSet::new(),
+            legacy_phases: BTreeMap::new(),
             dns_sources: BTreeSet::new(),
             due: BTreeSet::new(),
             changes: Vec::new(),
@@ -166,6 +176,9 @@ impl Engine {
         for key in std::mem::take(&mut self.dirty_ingresses) {
             self.settle_ingress(&key);
         }
+        for key in std::mem::take(&mut self.dirty_legacy) {
+            self.settle_legacy(&key);
+        }
         // Every Gslb is resolved before any is decided, so that a host that moves has one owner at a time.
         let mut resolved = BTreeMap::new();
         while let Some(id) = self.dirty.pop_first() {
@@ -208,9 +221,16 @@ impl Engine {
         self.dirty.extend(touched.gslbs);
         for (kind, key) in touched.objects {
             match kind {
+                Kind::Gslb | Kind::LegacyGslb | Kind::Ingress | Kind::DnsEndpoint => {
+                    self.follow_legacy(kind, &key);
+                }
+                _ => {}
+            }
+            match kind {
                 Kind::ZoneDelegation => self.dirty_zones = true,
                 Kind::DnsEndpoint => {
                     self.sent.remove(&Target::Endpoint(key.clone()));
+                    self.sent.remove(&Target::EndpointOwners(key.clone()));
                     self.dirty_zones |= key.namespace == self.config.namespace;
                     self.owner_of_endpoint(&key);
                     self.dirty_endpoints.insert(key);
@@ -218,6 +238,7 @@ impl Engine {
                 Kind::Ingress => {
                     self.dirty_zones |= self.follow_dns_source(&key);
                     self.sent.remove(&Target::Ingress(key.clone()));
+                    self.sent.remove(&Target::IngressOwners(key.clone()));
                     self.dirty_ingresses.insert(key);
                 }
                 Kind::Service => self.dirty_zones |= key.namespace == self.config.namespace,
@@ -227,6 +248,7 @@ impl Engine {
                     self.dirty_endpoints.insert(key);
                 }
                 Kind::LegacyGslb => {
+                    self.sent.remove(&Target::Legacy(key.clone()));
                     self.dirty_endpoints.insert(key);
                 }
                 _ => {}
@@ -368,8 +390,10 @@ impl Engine {
     }
 
     fn warn(&mut self, regarding: Value, reason: &'static str, message: String) {
-        self.effects.push(Effect::Warn {
+        self.effects.push(Effect::Say {
             regarding,
+            importance: Importance::Warning,
+            reporter: REPORTER,
             reason,
             message,
         });

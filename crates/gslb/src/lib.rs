@@ -19,6 +19,7 @@ pub mod ingress;
 pub mod key;
 pub mod kinds;
 pub mod metrics;
+pub mod migrate;
 pub mod names;
 pub mod problem;
 pub mod publish;

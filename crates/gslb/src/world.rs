@@ -74,7 +74,9 @@ pub struct IngressView {
     pub spec: Value,
     /// Unique identifier.
     pub uid: String,
-    /// Whether a Gslb owns it.
+    /// UIDs of its owners.
+    pub owners: BTreeSet<String>,
+    /// Whether a Gslb is among the owners.
     pub owned_by_gslb: bool,
 }
 

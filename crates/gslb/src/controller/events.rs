@@ -1,4 +1,4 @@
-//! Warning events on objects, as k8gb's users already watch for them.
+//! Events on objects, as k8gb's users already watch for them.
 //!
 //! Written without kube-runtime's recorder, which folds events of one reason into a series and keeps the first text:
 //! the second problem of a Gslb would never be read.
@@ -13,13 +13,12 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::now;
+use crate::engine::Importance;
 
 /// Events that wait to be written; more are dropped, because events are advice.
 const WAITING_MAX: usize = 256;
 /// Characters of a note (the API's limit is 1024).
 const NOTE_CHARS_MAX: usize = 1000;
-/// Who reports, as k8gb calls itself.
-const CONTROLLER: &str = "gslb-controller";
 
 /// Front of the recorder.
 pub(super) struct Recorder(mpsc::Sender<Event>);
@@ -40,12 +39,24 @@ pub(super) fn start(tasks: &mut Tasks, client: Client) -> Recorder {
 }
 
 impl Recorder {
-    pub(super) fn warn(&self, regarding: Value, reason: &'static str, message: String) {
+    pub(super) fn say(
+        &self,
+        regarding: Value,
+        importance: Importance,
+        reporter: &str,
+        reason: &'static str,
+        message: String,
+    ) {
         let Ok(regarding) = serde_json::from_value::<ObjectReference>(regarding) else {
             return;
         };
         let name = regarding.name.clone().unwrap_or_default();
-        tracing::warn!(gslb = %name, reason, message, "A Gslb has a problem");
+        match importance {
+            Importance::Warning => {
+                tracing::warn!(gslb = %name, reason, message, "A Gslb has a problem");
+            }
+            Importance::Normal => tracing::info!(gslb = %name, reason, message, "A Gslb changed"),
+        }
         let at = now();
         let event = Event {
             metadata: ObjectMeta {
@@ -59,9 +70,9 @@ impl Recorder {
             note: Some(message.chars().take(NOTE_CHARS_MAX).collect()),
             reason: Some(reason.into()),
             regarding: Some(regarding),
-            reporting_controller: Some(CONTROLLER.into()),
-            reporting_instance: Some(CONTROLLER.into()),
-            type_: Some("Warning".into()),
+            reporting_controller: Some(reporter.into()),
+            reporting_instance: Some(reporter.into()),
+            type_: Some(importance.as_str().into()),
             ..Event::default()
         };
         // A full queue means that the API server is slow; the condition says the same.

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::{
     engine::{Action, Target},
+    migrate,
     world::FINALIZER,
 };
 
@@ -114,7 +115,7 @@ async fn write(client: &Client, target: &Target, action: &Action) -> Result<(), 
     }
     let existing = api.get_opt(&key.name).await?;
     match (action, existing) {
-        (Action::Apply(wanted), None) => {
+        (Action::Apply(wanted) | Action::Create(wanted), None) => {
             let object: DynamicObject = serde_json::from_value(wanted.clone())?;
             api.create(&post, &object).await?;
         }
@@ -132,15 +133,39 @@ async fn write(client: &Client, target: &Target, action: &Action) -> Result<(), 
         }
         (Action::Finalizer(present), Some(mut existing)) => {
             let finalizers = existing.metadata.finalizers.get_or_insert_default();
-            let there = finalizers.iter().any(|f| f == FINALIZER);
+            let ours = match target {
+                Target::Legacy(_) => migrate::PROTECTION,
+                _ => FINALIZER,
+            };
+            let there = finalizers.iter().any(|f| f == ours);
             if there != *present {
-                finalizers.retain(|f| f != FINALIZER);
+                finalizers.retain(|f| f != ours);
                 if *present {
-                    finalizers.push(FINALIZER.into());
+                    finalizers.push(ours.into());
                 }
                 api.replace(&key.name, &post, &existing).await?;
             }
         }
+        (Action::Mark, Some(mut existing)) => {
+            let labels = existing.metadata.labels.get_or_insert_default();
+            if labels
+                .insert(migrate::MIGRATED.into(), "true".into())
+                .as_deref()
+                != Some("true")
+            {
+                api.replace(&key.name, &post, &existing).await?;
+            }
+        }
+        (Action::Detach { uid, to }, Some(existing)) => {
+            let before = serde_json::to_value(&existing)?;
+            let after = detached(&before, uid, to.as_ref());
+            if after != before {
+                let object: DynamicObject = serde_json::from_value(after)?;
+                api.replace(&key.name, &post, &object).await?;
+            }
+        }
+        // Somebody else was faster, and what is there stays.
+        (Action::Create(_), Some(_)) => {}
         // The object is gone: so is what we had to say about it.
         (_, None) | (Action::Delete, Some(_)) => {}
     }
@@ -182,6 +207,30 @@ fn merged(before: &Value, wanted: &Value, target: &Target) -> Value {
         all.retain(|owner| !uids.contains(&&owner["uid"]) && owner["controller"] != true);
         all.extend(owners.iter().cloned());
         after["metadata"]["ownerReferences"] = json!(all);
+    }
+    after
+}
+
+/// The object without an owner. A successor becomes its controller when it has none.
+fn detached(before: &Value, uid: &str, to: Option<&Value>) -> Value {
+    let mut after = before.clone();
+    let mut owners = before["metadata"]["ownerReferences"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    owners.retain(|owner| owner["uid"] != uid);
+    if let Some(to) = to
+        && owners.iter().all(|owner| owner["controller"] != true)
+    {
+        owners.retain(|owner| owner["uid"] != to["uid"]);
+        owners.push(to.clone());
+    }
+    if let Some(metadata) = after["metadata"].as_object_mut() {
+        if owners.is_empty() {
+            metadata.remove("ownerReferences");
+        } else {
+            metadata.insert("ownerReferences".into(), json!(owners));
+        }
     }
     after
 }

@@ -29,6 +29,12 @@ pub enum Target {
     ZoneStatus(String),
     /// Our finalizer on a ZoneDelegation.
     ZoneFinalizer(String),
+    /// Label and finalizer of a legacy Gslb that moves.
+    Legacy(Key),
+    /// The owners of an Ingress.
+    IngressOwners(Key),
+    /// The owners of a DNSEndpoint.
+    EndpointOwners(Key),
 }
 
 /// What to do with a [`Target`].
@@ -36,12 +42,42 @@ pub enum Target {
 pub enum Action {
     /// Create the object, or make spec, labels, annotations and owners what this says.
     Apply(Value),
+    /// Create the object; one that is there stays as it is.
+    Create(Value),
     /// Delete the object; it is fine if it is gone.
     Delete,
     /// Make the status this.
     Status(Value),
     /// Put our finalizer on the object or take it off.
     Finalizer(bool),
+    /// Label a legacy Gslb as migrated.
+    Mark,
+    /// Take an owner off the object.
+    Detach {
+        /// The owner's UID.
+        uid: String,
+        /// The reference of its successor, which becomes the controller if the object is left without one.
+        to: Option<Value>,
+    },
+}
+
+/// How much an event matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Importance {
+    /// Something is wrong.
+    Warning,
+    /// Something happened.
+    Normal,
+}
+
+impl Importance {
+    /// The type of the event.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Importance::Warning => "Warning",
+            Importance::Normal => "Normal",
+        }
+    }
 }
 
 /// Something to do outside.
@@ -51,10 +87,14 @@ pub enum Effect {
     Publish(Vec<catalog::Change>),
     /// Write to the API server; a later write to the same target replaces this one.
     Write(Target, Action),
-    /// Record a Warning event on an object.
-    Warn {
+    /// Record an event on an object.
+    Say {
         /// The object, as an ObjectReference.
         regarding: Value,
+        /// How much it matters.
+        importance: Importance,
+        /// Who says it.
+        reporter: &'static str,
         /// Reason word.
         reason: &'static str,
         /// A sentence.
@@ -115,10 +155,12 @@ impl Target {
     /// Kind and key of the object.
     pub fn object(&self) -> (Kind, Key) {
         match self {
-            Target::Endpoint(key) => (Kind::DnsEndpoint, key.clone()),
-            Target::Ingress(key) => (Kind::Ingress, key.clone()),
+            Target::Endpoint(key) | Target::EndpointOwners(key) => (Kind::DnsEndpoint, key.clone()),
+            Target::Ingress(key) | Target::IngressOwners(key) => (Kind::Ingress, key.clone()),
             Target::Gslb(key) => (Kind::Gslb, key.clone()),
-            Target::GslbStatus { legacy: true, key } => (Kind::LegacyGslb, key.clone()),
+            Target::Legacy(key) | Target::GslbStatus { legacy: true, key } => {
+                (Kind::LegacyGslb, key.clone())
+            }
             Target::GslbStatus { legacy: false, key } => (Kind::Gslb, key.clone()),
             Target::Zone(name) | Target::ZoneStatus(name) | Target::ZoneFinalizer(name) => {
                 (Kind::ZoneDelegation, Key::new("", name))
@@ -133,6 +175,8 @@ impl fmt::Display for Target {
         let part = match self {
             Target::GslbStatus { .. } | Target::ZoneStatus(_) => " status",
             Target::ZoneFinalizer(_) => " finalizer",
+            Target::Legacy(_) => " migration",
+            Target::IngressOwners(_) | Target::EndpointOwners(_) => " owners",
             _ => "",
         };
         write!(f, "{} {key}{part}", kind.home().kind)

@@ -21,10 +21,11 @@ use crate::{
 const EVENTS_MAX: usize = 5;
 
 impl Engine {
-    /// Finds the hosts of a Gslb and lays claim to them; none when the Gslb is gone.
+    /// Finds the hosts of a Gslb and lays claim to them; none when the Gslb is gone or has moved to the current group.
     pub(super) fn resolve(&mut self, id: &GslbId, now: Timestamp) -> Option<Resolved> {
         let ctx = context(&self.config, &self.view, &self.lookups, now);
-        let outcome = self.world.gslbs.get(id).map(|gslb| {
+        let gslb = self.world.gslbs.get(id).filter(|_| self.is_carried_out(id));
+        let outcome = gslb.map(|gslb| {
             (
                 decide::resolve(&self.world, id, gslb, ctx),
                 gslb.created.clone(),
@@ -250,7 +251,7 @@ fn api_version(id: &GslbId) -> &'static str {
     }
 }
 
-fn owner_reference(id: &GslbId, uid: &str) -> Value {
+pub(super) fn owner_reference(id: &GslbId, uid: &str) -> Value {
     json!({
         "apiVersion": api_version(id),
         "kind": "Gslb",
@@ -261,7 +262,7 @@ fn owner_reference(id: &GslbId, uid: &str) -> Value {
     })
 }
 
-fn object_reference(id: &GslbId, uid: &str) -> Value {
+pub(super) fn object_reference(id: &GslbId, uid: &str) -> Value {
     json!({
         "apiVersion": api_version(id),
         "kind": "Gslb",

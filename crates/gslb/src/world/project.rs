@@ -11,7 +11,7 @@ use crate::{
     health::{self, EndpointView as Endpoint},
     key::Key,
     kinds::Kind,
-    names,
+    migrate, names,
     refs::{self, load_balancer, string_map},
     zones::Zone,
 };
@@ -40,6 +40,8 @@ pub struct GslbView {
     pub created: String,
     /// Whether deletion has been asked for.
     pub deleting: bool,
+    /// Whether the finalizer of the migration is on it.
+    pub protected: bool,
 }
 
 impl World {
@@ -136,7 +138,12 @@ fn gslb(object: &Value) -> Result<GslbView, String> {
         generation: metadata["generation"].as_i64().unwrap_or_default(),
         created: text(&metadata["creationTimestamp"]).to_owned(),
         deleting: metadata["deletionTimestamp"].is_string(),
+        protected: finalizers(metadata).any(|f| f == migrate::PROTECTION),
     })
+}
+
+fn finalizers(metadata: &Value) -> impl Iterator<Item = &Value> {
+    metadata["finalizers"].as_array().into_iter().flatten()
 }
 
 fn zone(object: &Value) -> Result<Zone, String> {
@@ -146,7 +153,6 @@ fn zone(object: &Value) -> Result<Zone, String> {
     let status: ZoneDelegationStatus =
         serde_json::from_value(object["status"].clone()).unwrap_or_default();
     let canonical = |name: &str| names::canonical(name).map_err(|error| error.to_string());
-    let finalizers = metadata["finalizers"].as_array().into_iter().flatten();
     Ok(Zone {
         object: text(&metadata["name"]).to_owned(),
         zone: canonical(&spec.load_balanced_zone)?,
@@ -155,7 +161,7 @@ fn zone(object: &Value) -> Result<Zone, String> {
             .map_err(|_| format!("dnsZoneNegTTL {} is no TTL", spec.neg_ttl_seconds))?,
         deleting: metadata["deletionTimestamp"].is_string(),
         do_finalize: spec.do_finalize,
-        has_finalizer: finalizers.into_iter().any(|f| f == FINALIZER),
+        has_finalizer: finalizers(metadata).any(|f| f == FINALIZER),
         servers: status.dns_servers,
     })
 }
@@ -197,7 +203,7 @@ fn service(object: &Value) -> ServiceView {
 
 fn ingress(object: &Value) -> IngressView {
     let metadata = &object["metadata"];
-    let mut owners = metadata["ownerReferences"].as_array().into_iter().flatten();
+    let owners = || metadata["ownerReferences"].as_array().into_iter().flatten();
     let mut annotations = string_map(&metadata["annotations"]);
     annotations.retain(|key, _| key.starts_with("k8gb.io/"));
     IngressView {
@@ -205,7 +211,10 @@ fn ingress(object: &Value) -> IngressView {
         labels: string_map(&metadata["labels"]),
         spec: object["spec"].clone(),
         uid: text(&metadata["uid"]).to_owned(),
-        owned_by_gslb: owners.any(|owner| owner["kind"] == "Gslb"),
+        owned_by_gslb: owners().any(|owner| owner["kind"] == "Gslb"),
+        owners: owners()
+            .map(|owner| text(&owner["uid"]).to_owned())
+            .collect(),
     }
 }
 

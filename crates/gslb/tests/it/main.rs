@@ -5,3 +5,4 @@
 mod explain;
 mod fleet;
 mod manifests;
+mod migrate;

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::merged;
+use super::{detached, merged};
 use crate::{engine::Target, key::Key};
 
 #[test]
@@ -38,4 +38,30 @@ fn a_zone_keeps_the_fields_that_belong_to_its_user() {
         after["spec"],
         json!({"doFinalize": true, "dnsZoneNegTTL": 60})
     );
+}
+
+#[test]
+fn an_owner_leaves_and_its_successor_takes_over_what_has_no_controller() {
+    let object = |owners: serde_json::Value| json!({"metadata": {"ownerReferences": owners}});
+    let heir = json!({"uid": "new", "controller": true});
+    let old = json!({"uid": "old", "controller": true});
+    let cases = [
+        (json!([old]), Some(&heir), json!([heir])),
+        (
+            json!([old, {"uid": "x"}]),
+            Some(&heir),
+            json!([{"uid": "x"}, heir]),
+        ),
+        (
+            json!([{"uid": "old"}, {"uid": "x", "controller": true}]),
+            Some(&heir),
+            json!([{"uid": "x", "controller": true}]),
+        ),
+        (json!([old, {"uid": "x"}]), None, json!([{"uid": "x"}])),
+    ];
+    for (before, to, after) in cases {
+        assert_eq!(detached(&object(before), "old", to), object(after));
+    }
+    let alone = detached(&object(json!([old])), "old", None);
+    assert_eq!(alone, json!({"metadata": {}}));
 }

@@ -62,6 +62,8 @@ pub(super) struct Cluster {
     pub(super) peers: BTreeMap<String, BTreeMap<String, Vec<IpAddr>>>,
     pub(super) names: BTreeSet<String>,
     pub(super) warnings: Vec<String>,
+    /// Names whose records were taken away.
+    pub(super) withdrawn: BTreeSet<String>,
     pub(super) updates: Vec<(String, Vec<IpAddr>)>,
     /// Writes to the object store so far.
     pub(super) n_writes: usize,
@@ -84,6 +86,7 @@ impl Cluster {
             peers: BTreeMap::new(),
             names: BTreeSet::new(),
             warnings: Vec::new(),
+            withdrawn: BTreeSet::new(),
             updates: Vec::new(),
             n_writes: 0,
             n_decided: 0,
@@ -185,7 +188,7 @@ impl Cluster {
                 changes.into_iter().for_each(|change| self.publish(change));
             }
             Effect::Write(target, action) => self.write(&target, action),
-            Effect::Warn {
+            Effect::Say {
                 reason, message, ..
             } => self.warnings.push(format!("{reason} {message}")),
             Effect::Watch { host, zone } => {
@@ -224,6 +227,7 @@ impl Cluster {
                 self.records.insert(name.to_string(), entry);
             }
             DnsChange::Remove { name, .. } => {
+                self.withdrawn.insert(name.to_string());
                 self.records.remove(&name.to_string());
             }
         }
@@ -248,6 +252,25 @@ impl Cluster {
             Action::Delete => {
                 self.objects.remove(&at);
                 return self.engine.take(Input::Watch(at.0, Change::Gone(at.1)));
+            }
+            Action::Create(wanted) => {
+                if object.is_null() {
+                    object = wanted;
+                    object["metadata"]["uid"] = json!(format!("uid-new-{}", at.1));
+                    object["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:59Z");
+                }
+            }
+            Action::Mark => {
+                object["metadata"]["labels"]["k8gb.io/migrated-to-k8gb-io"] = json!("true");
+            }
+            Action::Detach { uid, to } => {
+                let owners = object["metadata"]["ownerReferences"].as_array_mut();
+                let owners = owners.expect("an object with owners");
+                owners.retain(|owner| owner["uid"] != uid.as_str());
+                owners.extend(to.filter(|_| owners.is_empty()));
+            }
+            Action::Finalizer(true) if matches!(target, Target::Legacy(_)) => {
+                object["metadata"]["finalizers"] = json!(["k8gb.io/legacy-migration-protection"]);
             }
             Action::Status(status) => object["status"] = status,
             Action::Finalizer(true) => {

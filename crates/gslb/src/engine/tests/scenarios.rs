@@ -444,6 +444,90 @@ fn an_embedded_ingress_is_created_and_owned() {
     );
 }
 
+/// A legacy Gslb that embeds its Ingress, with the Ingress it made and that has an address.
+fn legacy() -> (Cluster, Value) {
+    let mut eu = lone(json!({"type": "roundRobin"}));
+    eu.delete(Kind::Gslb, &app(), now());
+    eu.delete(Kind::Ingress, &app(), now());
+    eu.delete(Kind::DnsEndpoint, &app(), now());
+    let object = json!({
+        "metadata": {"namespace": "test", "name": "app", "generation": 1, "labels": {},
+            "annotations": {"k8gb.io/exposed-ip-addresses": "10.0.0.1"}},
+        "spec": {"strategy": {"type": "roundRobin", "dnsTtlSeconds": 7}, "ingress": {"rules": [{"host": HOST,
+            "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "app"}}}]}}]}},
+    });
+    eu.put(Kind::LegacyGslb, object, now());
+    let legacy = eu.objects[&(Kind::LegacyGslb, app())].clone();
+    (eu, legacy)
+}
+
+#[test]
+fn a_legacy_gslb_moves_when_asked_and_is_answered_all_the_time() {
+    let (mut eu, mut legacy) = legacy();
+    assert_eq!(eu.dig(HOST), "10.0.0.1");
+    let owner =
+        |eu: &Cluster, kind| eu.objects[&(kind, app())]["metadata"]["ownerReferences"].clone();
+    assert_eq!(
+        owner(&eu, Kind::Ingress)[0]["uid"],
+        legacy["metadata"]["uid"]
+    );
+
+    eu.withdrawn.clear();
+    legacy["metadata"]["labels"]["k8gb.io/migration-requested"] = json!("true");
+    eu.put(Kind::LegacyGslb, legacy, now());
+    let copy = &eu.objects[&(Kind::Gslb, app())];
+    assert_eq!(copy["spec"]["resourceRef"]["name"], "app");
+    assert_eq!(copy["spec"]["ingress"], Value::Null);
+    let uid = copy["metadata"]["uid"].clone();
+    let moved = eu.objects[&(Kind::LegacyGslb, app())].clone();
+    assert_eq!(
+        moved["metadata"]["labels"]["k8gb.io/migrated-to-k8gb-io"],
+        "true"
+    );
+    assert_eq!(owner(&eu, Kind::Ingress), json!([]));
+    assert_eq!(owner(&eu, Kind::DnsEndpoint)[0]["uid"], uid);
+    assert_eq!(owner(&eu, Kind::DnsEndpoint).as_array().unwrap().len(), 1);
+    assert_eq!(
+        (eu.dig(HOST), eu.records[HOST].sets[0].ttl_seconds),
+        ("10.0.0.1".into(), 7)
+    );
+    assert!(!eu.withdrawn.contains(HOST), "never without an answer");
+    let reasons: Vec<_> = eu
+        .warnings
+        .iter()
+        .filter_map(|w| w.split(' ').next())
+        .filter(|reason| reason.starts_with("Legacy"))
+        .collect();
+    assert_eq!(
+        reasons,
+        ["LegacyDeprecated", "LegacyMigrated", "LegacyIgnored"]
+    );
+
+    let mut deleted = moved;
+    deleted["metadata"]["deletionTimestamp"] = json!("2026-02-01T00:00:00Z");
+    eu.put(Kind::LegacyGslb, deleted, now());
+    assert!(!eu.objects.contains_key(&(Kind::LegacyGslb, app())));
+    assert!(eu.objects.contains_key(&(Kind::Ingress, app())));
+    assert_eq!(eu.dig(HOST), "10.0.0.1");
+}
+
+#[test]
+fn an_existing_gslb_is_never_overwritten_by_a_migration() {
+    let (mut eu, mut legacy) = legacy();
+    let mut existing = gslb(json!({"type": "roundRobin", "dnsTtlSeconds": 99}));
+    existing["metadata"]["creationTimestamp"] = json!("2026-06-01T00:00:00Z");
+    existing["metadata"]["annotations"] = json!({"k8gb.io/exposed-ip-addresses": "10.0.0.1"});
+    eu.put(Kind::Gslb, existing, now());
+    legacy["metadata"]["labels"]["k8gb.io/migration-requested"] = json!("true");
+    eu.put(Kind::LegacyGslb, legacy, now());
+    let kept = &eu.objects[&(Kind::Gslb, app())]["spec"]["strategy"]["dnsTtlSeconds"];
+    assert_eq!(
+        (kept, eu.records[HOST].sets[0].ttl_seconds),
+        (&json!(99), 99)
+    );
+    assert!(eu.warnings.iter().any(|w| w.starts_with("LegacyIgnored")));
+}
+
 #[test]
 fn a_deleted_zone_leaves_when_the_parent_forgot_us() {
     let mut fleet = fleet(failover(), "HHH");
