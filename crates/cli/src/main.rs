@@ -16,6 +16,7 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser};
 
 use args::{Cli, Command};
+use flotilla_telemetry::logging;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -33,7 +34,10 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     match &cli.command {
         Command::Up(args) => up::run(args, cli.log.as_deref())?,
         Command::Gslb(command) => gslb::run(command, cli.log.as_deref())?,
-        Command::Logs(args) => return flotilla_logs::cli::run(args),
+        Command::Logs(args) => {
+            logging::install(&environment::log_settings(cli.log.as_deref()), None)?;
+            return flotilla_logs::cli::run(args);
+        }
         Command::Completion { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "flotilla", &mut script);

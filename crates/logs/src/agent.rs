@@ -10,11 +10,12 @@
 
 mod checkpoint;
 pub mod config;
+mod events;
 mod metrics;
 mod sink;
 mod tail;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::os::unix::fs::DirEntryExt;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ use tokio::task::JoinHandle;
 use checkpoint::{Checkpoint, Place};
 use config::Config;
 use metrics::Metrics;
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sink::{Batch, Encoder, SendError, Sender};
 use tail::{Origin, Tail};
 
@@ -61,7 +64,23 @@ pub enum Error {
 }
 
 /// A batch on its way, with what its acceptance acknowledges.
-type Flight = (JoinHandle<Sender>, Vec<(u64, Place)>, u64);
+type Flight = (JoinHandle<Delivery>, Vec<(u64, Place)>, u64);
+
+/// The way to the sink.
+struct Delivery {
+    sender: Sender,
+    /// Why the sink did not take records, as it was said; `None` while it does.
+    complaint: Option<String>,
+}
+
+impl Delivery {
+    /// Notes a reason; says whether it is news.
+    fn is_news(&mut self, reason: &str) -> bool {
+        let is_news = self.complaint.as_deref() != Some(reason);
+        self.complaint = Some(reason.to_owned());
+        is_news
+    }
+}
 
 struct Agent {
     config: Config,
@@ -69,8 +88,13 @@ struct Agent {
     checkpoint: Checkpoint,
     /// Boxed, because a tree node keeps room for eleven of them.
     tails: BTreeMap<u64, Box<Tail>>,
+    /// Files whose trouble was said.
+    troubled: BTreeSet<u64>,
+    /// Whether it was said that no more files can be opened.
+    is_exhausted: bool,
+    open_files_max: u64,
     encoder: Encoder,
-    sender: Option<Sender>,
+    delivery: Option<Delivery>,
     flight: Option<Flight>,
     n_gathered: u64,
     turn: u64,
@@ -92,19 +116,32 @@ pub async fn run(config: Config, mut stop: watch::Receiver<bool>) -> Result<(), 
     let path = config.checkpoint.clone();
     let checkpoint = Checkpoint::load(&path).map_err(|cause| Error::Checkpoint { path, cause })?;
     let metrics = Arc::new(Metrics::new());
-    let page = config
-        .metrics
-        .map(|address| tokio::spawn(metrics::serve(metrics.clone(), address)));
+    let page = config.metrics.map(|address| {
+        let metrics = metrics.clone();
+        tokio::spawn(async move {
+            if let Err(error) = metrics::serve(metrics, address).await {
+                events::MetricsNotServed { address, error }.emit();
+            }
+        })
+    });
+    let open_files_max = raise_open_files();
+    events::Started { open_files_max }.emit();
     let nanos = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(1, |since| since.as_nanos() as u64);
     let mut agent = Agent {
         encoder: Encoder::new(&config.sink),
-        sender: Some(Sender::new(&config.sink).map_err(Error::Sink)?),
+        delivery: Some(Delivery {
+            sender: Sender::new(&config.sink).map_err(Error::Sink)?,
+            complaint: None,
+        }),
         config,
         metrics,
         checkpoint,
         tails: BTreeMap::new(),
+        troubled: BTreeSet::new(),
+        is_exhausted: false,
+        open_files_max,
         flight: None,
         n_gathered: 0,
         turn: 0,
@@ -147,11 +184,14 @@ impl Agent {
     /// Opens files that are new and notes which are gone or renamed.
     fn scan(&mut self) {
         let mut named = BTreeMap::new();
+        let mut is_exhausted = false;
         for directory in self.config.directories.clone() {
             each_file(&directory, &mut |path, inode, origin| {
                 named.insert(inode, path.to_owned());
                 let checkpoint = &self.checkpoint;
-                if self.tails.contains_key(&inode)
+                // After the first refusal the kernel need not be asked for every other file.
+                if is_exhausted
+                    || self.tails.contains_key(&inode)
                     || is_rotated(path) && checkpoint.is_complete(inode, path)
                 {
                     return;
@@ -164,14 +204,31 @@ impl Agent {
                 );
                 match opened {
                     Ok(tail) => {
+                        self.troubled.remove(&inode);
                         self.tails.insert(tail.inode, Box::new(tail));
                     }
+                    Err(error) if Errno::from_io_error(&error) == Some(Errno::MFILE) => {
+                        is_exhausted = true;
+                    }
+                    // Deleted since the directory was listed.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     Err(error) => {
-                        eprintln!("flotilla logs: cannot open {}: {error}", path.display())
+                        if self.troubled.insert(inode) {
+                            events::NotOpened { path, error }.emit();
+                        }
                     }
                 }
             });
         }
+        if is_exhausted && !self.is_exhausted {
+            events::FilesExhausted {
+                n_open: self.tails.len(),
+                open_files_max: self.open_files_max,
+            }
+            .emit();
+        }
+        self.is_exhausted = is_exhausted;
+        self.troubled.retain(|inode| named.contains_key(inode));
         for (inode, tail) in &mut self.tails {
             tail.is_retired = named.get(inode).is_none_or(|path| is_rotated(path));
         }
@@ -208,21 +265,35 @@ impl Agent {
             }
             let (encoder, metrics, origin) =
                 (&mut self.encoder, &self.metrics, tail.origin.clone());
-            let mut n_records = 0;
+            let (mut n_records, mut n_shortened) = (0, 0);
             let mut each = |entry: &crate::entry::Entry<'_>| {
                 metrics.count(entry);
                 encoder.add(&origin, entry);
                 n_records += 1;
+                n_shortened += u64::from(entry.truncated);
             };
             match tail.read(&mut buffer, now_ms, &mut each) {
                 Ok(n_read) => n_total += n_read,
-                Err(error) => eprintln!(
-                    "flotilla logs: cannot read {}: {error}",
-                    tail.path.display()
-                ),
+                Err(error) => {
+                    if self.troubled.insert(inode) {
+                        events::NotRead {
+                            path: &tail.path,
+                            error,
+                        }
+                        .emit();
+                    }
+                }
             }
             if tail.is_retired && tail.n_quiet == RETIRED_READS {
                 tail.finish(now_ms, &mut each);
+            }
+            if n_shortened > 0 {
+                events::Shortened {
+                    path: &tail.path,
+                    is_first: !std::mem::replace(&mut tail.has_shortened, true),
+                    n_records: n_shortened,
+                }
+                .emit(&self.metrics);
             }
             self.gathered(n_records);
             if self.encoder.n_bytes() >= self.config.batch_bytes {
@@ -272,7 +343,7 @@ impl Agent {
             }
             None => self.land(true).await?,
         }
-        let Some(sender) = self.sender.take() else {
+        let Some(delivery) = self.delivery.take() else {
             return Ok(());
         };
         let batch = self.encoder.take();
@@ -289,7 +360,7 @@ impl Agent {
             .wrapping_add(1);
         let refused = self.config.checkpoint.with_extension("refused");
         let task = tokio::spawn(deliver(
-            sender,
+            delivery,
             batch,
             self.metrics.clone(),
             self.seed,
@@ -308,7 +379,7 @@ impl Agent {
             && let Some((task, places, n_records)) = self.flight.take()
         {
             // The task ends only after delivery; a panic in it is ours and must not pass for one.
-            self.sender = Some(task.await.expect("the delivery does not panic"));
+            self.delivery = Some(task.await.expect("the delivery does not panic"));
             self.metrics.sent.inc_by(n_records);
             for (inode, place) in places {
                 self.checkpoint.set(inode, place);
@@ -356,12 +427,24 @@ impl Agent {
         };
         match tokio::time::timeout(Duration::from_secs(5), last).await {
             Ok(done) => done?,
-            Err(_) => eprintln!(
-                "flotilla logs: the sink did not take the last batch; it is read again at the next start"
-            ),
+            Err(_) => events::LeftForNextStart.emit(),
         }
         self.save(true)
     }
+}
+
+/// Lets this process open as many files as it may; returns how many that are.
+fn raise_open_files() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    let current = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => raised.current,
+        Err(_) => limit.current,
+    };
+    current.unwrap_or(u64::MAX)
 }
 
 /// Whether the name is that of a file that was rotated away: `0.log.20260911-072225`.
@@ -369,49 +452,40 @@ fn is_rotated(path: &Path) -> bool {
     path.extension().is_none_or(|end| end != "log")
 }
 
-/// Delivers a batch, for as long as it takes. Says so once when it fails and once when it works again.
+/// Delivers a batch, for as long as it takes. A reason for failing is said once, and so is that it is over.
 async fn deliver(
-    mut sender: Sender,
+    mut delivery: Delivery,
     batch: Batch,
     metrics: Arc<Metrics>,
     seed: u64,
     refused: PathBuf,
-) -> Sender {
+) -> Delivery {
     if batch.n_records == 0 {
-        return sender;
+        return delivery;
     }
-    let (mut pause, mut n_refusals, mut said) = (BACKOFF.0, 0, false);
+    let (mut pause, mut n_refusals) = (BACKOFF.0, 0);
     loop {
-        let after = match sender.send(&batch).await {
+        let after = match delivery.sender.send(&batch).await {
             Ok(()) => break,
             Err(SendError::Refused(reason)) if n_refusals + 1 >= REFUSALS_MAX => {
-                metrics.dropped.inc_by(batch.n_records);
-                match put_aside(&refused, &batch) {
-                    Ok(()) => eprintln!(
-                        "flotilla logs: the sink refuses {} records, kept in {}: {reason}",
-                        batch.n_records,
-                        refused.display()
-                    ),
-                    Err(error) => eprintln!(
-                        "flotilla logs: lost {} records: {reason}; {error}",
-                        batch.n_records
-                    ),
-                }
-                return sender;
+                let is_news = delivery.is_news(&reason);
+                set_aside(&refused, &batch, &reason, is_news, &metrics);
+                return delivery;
             }
-            Err(error) => {
+            Err(SendError::Refused(_)) => {
+                // Said when it is certain.
                 metrics.retry.inc();
-                n_refusals += u32::from(matches!(error, SendError::Refused(_)));
-                if !said {
-                    eprintln!(
-                        "flotilla logs: the sink does not take records, trying again: {error}"
-                    );
-                    said = true;
+                n_refusals += 1;
+                None
+            }
+            Err(SendError::Retry { reason, after }) => {
+                let is_news = delivery.is_news(&reason);
+                events::NotTaken {
+                    reason: &reason,
+                    is_news,
                 }
-                match error {
-                    SendError::Retry { after, .. } => after,
-                    SendError::Refused(_) => None,
-                }
+                .emit(&metrics);
+                after
             }
         };
         // A tenth of jitter, so that the agents of a cluster do not come back all at once.
@@ -419,14 +493,34 @@ async fn deliver(
         tokio::time::sleep(after.unwrap_or(pause + jitter).min(BACKOFF.1)).await;
         pause = (pause * 2).min(BACKOFF.1);
     }
-    if said {
-        eprintln!("flotilla logs: the sink takes records again");
+    if delivery.complaint.take().is_some() {
+        events::TakenAgain.emit();
     }
-    sender
+    delivery
+}
+
+/// Keeps a batch that the sink will never take, and says so.
+fn set_aside(path: &Path, batch: &Batch, reason: &str, is_news: bool, metrics: &Metrics) {
+    let n_records = batch.n_records;
+    match append(path, batch) {
+        Ok(()) => events::Refused {
+            n_records,
+            path,
+            reason,
+            is_news,
+        }
+        .emit(metrics),
+        Err(error) => events::Lost {
+            n_records,
+            reason,
+            error,
+        }
+        .emit(metrics),
+    }
 }
 
 /// Appends a refused batch, as it was sent, to a file beside the checkpoint.
-fn put_aside(path: &Path, batch: &Batch) -> io::Result<()> {
+fn append(path: &Path, batch: &Batch) -> io::Result<()> {
     let mut file = std::fs::OpenOptions::new()
         .create(true)
         .append(true)

@@ -32,6 +32,7 @@ pub(crate) struct Metrics {
     pub(crate) sent: Counter,
     pub(crate) retry: Counter,
     pub(crate) dropped: Counter,
+    pub(crate) shortened: Counter,
     pub(crate) lag_bytes: Gauge,
     pub(crate) lag: Gauge<f64, AtomicU64>,
     pub(crate) files: Gauge,
@@ -66,6 +67,11 @@ impl Metrics {
             "multiline_joined",
             "Records of several lines",
             m.multiline_joined.clone(),
+        );
+        r.register(
+            "shortened",
+            "Records longer than the limit, which lost their ends",
+            m.shortened.clone(),
         );
         r.register("sink_sent", "Records the sink has taken", m.sent.clone());
         r.register(

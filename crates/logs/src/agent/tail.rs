@@ -55,6 +55,8 @@ pub(crate) struct Tail {
     pub(crate) is_retired: bool,
     /// Consecutive reads that found nothing.
     pub(crate) n_quiet: u32,
+    /// A record was longer than the limit.
+    pub(crate) has_shortened: bool,
 }
 
 impl Tail {
@@ -88,6 +90,7 @@ impl Tail {
             stream,
             is_retired: false,
             n_quiet: 0,
+            has_shortened: false,
         })
     }
 

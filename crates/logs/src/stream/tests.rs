@@ -77,3 +77,18 @@ fn a_giant_line_and_odd_bytes_go_through() {
     let levels = records(&[&text], "{level}");
     assert_eq!(levels, ["warn", "info", "unknown"]);
 }
+
+#[test]
+fn a_clock_that_jumps_back_completes_records_late_but_loses_none() {
+    let mut stream = Stream::new(Wrapper::Detect, Context::default());
+    let mut n_records = 0;
+    for (n, now_ms) in [1_000_000, 0, u64::MAX, 5].into_iter().enumerate() {
+        stream.push(format!("level=info n={n}\n").as_bytes(), now_ms, |_| {
+            n_records += 1
+        });
+    }
+    stream.idle(0, |_| n_records += 1);
+    assert_eq!((n_records, stream.is_open()), (3, true));
+    stream.idle(506, |_| n_records += 1);
+    assert_eq!((n_records, stream.is_open()), (4, false));
+}
