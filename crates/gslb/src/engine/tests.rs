@@ -1,5 +1,6 @@
 //! The engine in scenarios, and a fleet of them under a virtual clock.
 
 mod fleet;
+mod inputs;
 mod scenarios;
 mod simulation;

@@ -14,20 +14,20 @@ use crate::{
 const FLEET: [&str; 3] = ["eu", "us", "za"];
 const ADDRESSES: [&str; 3] = ["10.0.0.1", "10.1.0.1", "10.2.0.1"];
 
-fn now() -> Timestamp {
+pub(super) fn now() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap()
 }
 
-fn app() -> Key {
+pub(super) fn app() -> Key {
     Key::new("test", "app")
 }
 
-fn failover() -> Value {
+pub(super) fn failover() -> Value {
     json!({"type": "failover", "primaryGeoTag": "eu"})
 }
 
 /// A lone cluster with its application.
-fn lone(strategy: Value) -> Cluster {
+pub(super) fn lone(strategy: Value) -> Cluster {
     let mut eu = Cluster::new(config("eu", &["eu"], 30));
     eu.start(now());
     eu.lookup(
@@ -40,7 +40,7 @@ fn lone(strategy: Value) -> Cluster {
     eu
 }
 
-fn fleet(strategy: Value, state: &str) -> Fleet {
+pub(super) fn fleet(strategy: Value, state: &str) -> Fleet {
     let mut fleet = Fleet::new(&FLEET, 5);
     for (index, tag) in FLEET.into_iter().enumerate() {
         let now = fleet.now;
