@@ -92,8 +92,9 @@ pub(crate) fn made(call: &Call, code: StatusCode, value: &Value) -> Response<Bod
 /// A Status as a response.
 pub(crate) fn status(status: &Status, accepted: &Accepted, pretty: bool) -> Response<Body> {
     let code = StatusCode::from_u16(status.code()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let bytes = to_bytes(&status.to_value());
-    let mut response = syntax(code, accepted, pretty, bytes);
+    let mut bytes = to_bytes(&status.to_value()).to_vec();
+    bytes.push(b'\n');
+    let mut response = syntax(code, accepted, pretty, bytes.into());
     if let Some(seconds) = status.retry_after_seconds() {
         response
             .headers_mut()
@@ -127,7 +128,7 @@ pub(crate) fn with_type(code: StatusCode, media: &'static str, body: Body) -> Re
 
 /// Compact JSON in the order people expect.
 pub(crate) fn to_bytes(value: &Value) -> Bytes {
-    serde_json::to_vec(&Ordered(value)).map_or_else(|_| Bytes::new(), Bytes::from)
+    serde_json::to_vec(&Ordered::new(value)).map_or_else(|_| Bytes::new(), Bytes::from)
 }
 
 /// A Table of these objects; `columns` says whether their definitions are sent.
@@ -177,12 +178,12 @@ pub(crate) fn included(call: &Call) -> Include {
 
 fn yaml(json: &[u8]) -> Bytes {
     let value: Value = serde_json::from_slice(json).unwrap_or_default();
-    serde_saphyr::to_string(&Ordered(&value)).map_or_else(|_| Bytes::new(), Bytes::from)
+    serde_saphyr::to_string(&Ordered::new(&value)).map_or_else(|_| Bytes::new(), Bytes::from)
 }
 
 fn indented(json: &[u8]) -> Bytes {
     let value: Value = serde_json::from_slice(json).unwrap_or_default();
-    let mut bytes = serde_json::to_vec_pretty(&Ordered(&value)).unwrap_or_default();
+    let mut bytes = serde_json::to_vec_pretty(&Ordered::new(&value)).unwrap_or_default();
     bytes.push(b'\n');
     bytes.into()
 }
@@ -217,22 +218,61 @@ fn first_object(json: &[u8]) -> &[u8] {
     b"{}"
 }
 
-/// Writes `kind`, `apiVersion` and `metadata` before the other members of the outermost object.
-struct Ordered<'a>(&'a Value);
+/// Which members of an object come first, and how those inside them are ordered; the rest follow by name.
+struct Order(&'static [(&'static str, Option<&'static Order>)]);
+
+const OBJECT: Order = Order(&[("kind", None), ("apiVersion", None), ("metadata", None)]);
+/// The order of upstream's struct: clients show the text of an error as it came.
+const STATUS: Order = Order(&[
+    ("kind", None),
+    ("apiVersion", None),
+    ("metadata", None),
+    ("status", None),
+    ("message", None),
+    ("reason", None),
+    ("details", Some(&DETAILS)),
+    ("code", None),
+]);
+const DETAILS: Order = Order(&[
+    ("name", None),
+    ("group", None),
+    ("kind", None),
+    ("uid", None),
+    ("causes", Some(&CAUSE)),
+    ("retryAfterSeconds", None),
+]);
+const CAUSE: Order = Order(&[("reason", None), ("message", None), ("field", None)]);
+
+/// A value written in the order of upstream's structs.
+struct Ordered<'a>(&'a Value, &'static Order);
+
+impl<'a> Ordered<'a> {
+    fn new(value: &'a Value) -> Self {
+        let status = value.get("kind").and_then(Value::as_str) == Some("Status");
+        Self(value, if status { &STATUS } else { &OBJECT })
+    }
+}
 
 impl Serialize for Ordered<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        const FIRST: [&str; 3] = ["kind", "apiVersion", "metadata"];
-        let Value::Object(members) = self.0 else {
-            return self.0.serialize(serializer);
+        let Self(value, Order(first)) = *self;
+        let members = match value {
+            Value::Object(members) => members,
+            Value::Array(items) => {
+                return serializer.collect_seq(items.iter().map(|item| Ordered(item, self.1)));
+            }
+            _ => return value.serialize(serializer),
         };
         let mut map = serializer.serialize_map(Some(members.len()))?;
-        for name in FIRST {
-            if let Some(value) = members.get(name) {
-                map.serialize_entry(name, value)?;
+        for (name, inner) in *first {
+            match (members.get(*name), inner) {
+                (Some(value), Some(order)) => map.serialize_entry(name, &Ordered(value, order))?,
+                (Some(value), None) => map.serialize_entry(name, value)?,
+                (None, _) => {}
             }
         }
-        for (name, value) in members.iter().filter(|(n, _)| !FIRST.contains(&n.as_str())) {
+        let named = |name: &String| first.iter().any(|(n, _)| n == name);
+        for (name, value) in members.iter().filter(|(name, _)| !named(name)) {
             map.serialize_entry(name, value)?;
         }
         map.end()

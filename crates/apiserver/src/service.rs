@@ -156,7 +156,7 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: std::fmt::Display,
 {
-    let user = identify(&engine, &parts, &info)?;
+    let user = identify(&engine, &parts)?;
     let user = impersonate::effective(&engine, user, &parts.headers)?;
     let permit = enter(&engine, &info)?;
     permit_or_refuse(&engine, &user, &info)?;
@@ -255,12 +255,9 @@ fn check_verb(call: &Call) -> Result<(), Status> {
     }
 }
 
-/// Who asks: the identity the connection or process vouches for, or the bearer token's.
-fn identify(
-    engine: &Engine,
-    parts: &http::request::Parts,
-    info: &RequestInfo,
-) -> Result<Identity, Status> {
+/// Who asks: the identity the connection or process vouches for, the bearer token's, or nobody in
+/// particular, who may do what the rules grant `system:unauthenticated`.
+fn identify(engine: &Engine, parts: &http::request::Parts) -> Result<Identity, Status> {
     if let Some(identity) = parts.extensions.get::<Identity>() {
         return Ok(identity.clone());
     }
@@ -273,8 +270,7 @@ fn identify(
             Ok(Some(identity)) => Ok(identity),
             Ok(None) | Err(_) => Err(Status::unauthorized()),
         },
-        None if paths::is_public(&info.path) => Ok(Identity::anonymous()),
-        None => Err(Status::unauthorized()),
+        None => Ok(Identity::anonymous()),
     }
 }
 

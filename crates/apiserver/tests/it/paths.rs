@@ -59,12 +59,25 @@ async fn strangers_are_turned_away_and_tokens_are_known() {
     let server = ApiServer::start(config).await.unwrap();
     let (code, status) = stranger(&server, "/api/v1/pods", None).await;
     assert_eq!(
-        (code, status["message"].as_str()),
-        (401, Some("Unauthorized"))
+        (code, status["message"].as_str().unwrap()),
+        (
+            403,
+            "pods is forbidden: User \"system:anonymous\" cannot list resource \"pods\" in API group \
+             \"\" at the cluster scope"
+        )
     );
+    let (code, status) = stranger(&server, "/api", None).await;
     assert_eq!(
-        stranger(&server, "/api/v1/pods", Some("wrong")).await.0,
-        401
+        (code, status["message"].as_str().unwrap()),
+        (
+            403,
+            "forbidden: User \"system:anonymous\" cannot get path \"/api\""
+        )
+    );
+    let (code, status) = stranger(&server, "/api/v1/pods", Some("wrong")).await;
+    assert_eq!(
+        (code, status["message"].as_str().unwrap()),
+        (401, "Unauthorized")
     );
     let (code, status) = stranger(&server, "/api/v1/pods", Some("secret")).await;
     assert_eq!(code, 403);
