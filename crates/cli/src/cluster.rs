@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use flotilla_apiserver::auth::token_file::TokenFile;
 use flotilla_apiserver::{ApiServer, Config, Error, Handle, kubeconfig};
 use flotilla_controllers::Metrics as ControllerMetrics;
 use flotilla_dns::catalog::Zones;
@@ -48,11 +49,13 @@ struct Work {
 }
 
 impl Cluster {
-    /// Starts the API server of a cluster; when this returns it is ready.
-    pub(crate) async fn start(plan: &ClusterPlan) -> Result<Self> {
+    /// Starts the API server of a cluster, which also accepts `tokens`; when this returns it is
+    /// ready.
+    pub(crate) async fn start(plan: &ClusterPlan, tokens: &TokenFile) -> Result<Self> {
         let config = Config {
             data_dir: plan.data_dir.clone(),
             listen: Some(plan.api),
+            tokens: tokens.clone(),
             ..Config::default()
         };
         let api = ApiServer::start(config)

@@ -1,8 +1,10 @@
 //! `flotilla up`: start what the plan says, wait for Ctrl-C, stop it.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use flotilla_apiserver::auth::token_file::TokenFile;
 use flotilla_telemetry::metrics::SharedRegistry;
 use flotilla_telemetry::{logging, metrics, tracing_export};
 use futures::FutureExt;
@@ -37,6 +39,7 @@ pub(crate) fn run(args: &UpArgs, log: Option<&str>) -> Result<()> {
 }
 
 async fn serve(args: &UpArgs, log: Option<&str>, plan: &Plan, start: Instant) -> Result<()> {
+    let tokens = read_tokens(args.token_auth_file.as_deref())?;
     let traces = match &args.otlp_endpoint {
         Some(endpoint) => {
             let settings = tracing_export::Settings {
@@ -64,7 +67,11 @@ async fn serve(args: &UpArgs, log: Option<&str>, plan: &Plan, start: Instant) ->
         Some(edge) => Some(Edge::start(edge, plan, &registry)?),
         None => None,
     };
-    let mut clusters = try_join_all(plan.clusters.iter().map(Cluster::start)).await?;
+    let starting = plan
+        .clusters
+        .iter()
+        .map(|cluster| Cluster::start(cluster, &tokens));
+    let mut clusters = try_join_all(starting).await?;
     write_kubeconfig(plan, &clusters)?;
     let update = |name: &str| edge.as_ref().and_then(|edge| edge.update(name));
     let work = clusters
@@ -98,6 +105,16 @@ async fn serve(args: &UpArgs, log: Option<&str>, plan: &Plan, start: Instant) ->
         let _ = tokio::task::spawn_blocking(move || traces.shutdown()).await;
     }
     Ok(())
+}
+
+/// Static tokens; none without a file.
+fn read_tokens(path: Option<&Path>) -> Result<TokenFile> {
+    let Some(path) = path else {
+        return Ok(TokenFile::default());
+    };
+    let hint = || format!("cannot use {} of --token-auth-file", path.display());
+    let text = std::fs::read_to_string(path).with_context(hint)?;
+    TokenFile::parse(&text).with_context(hint)
 }
 
 fn write_kubeconfig(plan: &Plan, clusters: &[Cluster]) -> Result<()> {

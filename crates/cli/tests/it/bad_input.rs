@@ -80,6 +80,24 @@ fn a_read_only_data_directory_is_named() {
 }
 
 #[test]
+fn a_broken_token_file_is_named_with_its_line() {
+    let folder = TempDir::new().expect("folder");
+    let file = folder.path().join("tokens.csv");
+    std::fs::write(&file, "good,ada,1\nonly-a-token\n").expect("write");
+    let path = file.to_string_lossy().into_owned();
+    let arguments = [
+        "up",
+        "--data-dir",
+        ":memory:",
+        "--port",
+        "0",
+        "--token-auth-file",
+        &path,
+    ];
+    refuses(&arguments, &[&path, "--token-auth-file", "line 2"]);
+}
+
+#[test]
 fn a_data_directory_in_use_is_named() {
     let folder = TempDir::new().expect("folder");
     let _first = Flotilla::up_in(binary(), folder.path(), &[]);

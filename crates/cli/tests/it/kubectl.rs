@@ -396,3 +396,34 @@ fn identity_versions_and_rights_are_told() {
         "{anonymous:?}"
     );
 }
+
+#[test]
+#[ignore = "needs kubectl"]
+fn static_tokens_identify_their_users() {
+    let folder = tempfile::TempDir::new().expect("folder");
+    let file = folder.path().join("tokens.csv");
+    std::fs::write(&file, "s3cret,ada,1,\"brewers,system:authenticated\"\n").expect("write");
+    let path = file.to_string_lossy().into_owned();
+    let arguments = ["--data-dir", ":memory:", "--token-auth-file", &path];
+    let flotilla = Flotilla::up(binary(), &arguments);
+    let kubectl = Kubectl::new(&flotilla);
+    let server = kubectl.run("config view --minify -o jsonpath={.clusters[0].cluster.server}");
+    let server = server.out().to_owned();
+    let whoami = |token: &str| {
+        let mut command = std::process::Command::new("kubectl");
+        command.args([
+            "--kubeconfig=/dev/null",
+            "--insecure-skip-tls-verify",
+            "--server",
+            &server,
+        ]);
+        command.args(["--token", token, "auth", "whoami"]);
+        capture(command, "")
+    };
+    whoami("s3cret").shows("ada").shows("brewers");
+    let stranger = whoami("wrong");
+    assert!(
+        stranger.err().contains("Unauthorized") || stranger.stderr.contains("logged in"),
+        "{stranger:?}"
+    );
+}
