@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use flotilla_dns::bench::{self, Mix};
 use flotilla_testkit::Flotilla;
 
 use crate::boot::cpu_time;
@@ -14,6 +15,8 @@ use crate::report::Report;
 
 /// Queries per second that are offered; well below what one core answers, so that none are lost.
 const RATE: u64 = 50_000;
+/// Queries per second at which our server and a bare echo are compared.
+const FIXED_RATE: usize = 100_000;
 const TIME: Duration = Duration::from_secs(5);
 /// Queries sent in a row before the sender looks at the clock again.
 const BURST: u64 = 50;
@@ -38,6 +41,40 @@ pub(crate) fn measure(binary: &Path, report: &mut Report) -> Result<()> {
         );
         report.add(format!("DNS server CPU per query, {what}"), value, "");
     }
+    engine(report)
+}
+
+/// The engine alone, in this process: what an answer costs, and a change, as zones grow.
+fn engine(report: &mut Report) -> Result<()> {
+    for (name, mix) in [
+        ("plain", Mix::Plain),
+        ("NXDOMAIN", Mix::Missing),
+        ("weighted", Mix::Weighted),
+    ] {
+        for n_hosts in [10, 1_000, 100_000, 1_000_000] {
+            let nanos = bench::answer_nanos(n_hosts, mix)?;
+            let what = format!("one DNS answer without sockets, {name}, {n_hosts} hosts");
+            report.add(what, format!("{nanos:.0} ns"), "");
+        }
+    }
+    let echo = bench::echo(FIXED_RATE, TIME)?;
+    report.add(
+        format!("UDP echo with the same system calls, at {FIXED_RATE}/s"),
+        echo.to_string(),
+        "",
+    );
+    let load = bench::load(1_000, Mix::Plain, FIXED_RATE, TIME)?;
+    report.add(
+        format!("DNS server, 1,000 hosts, at {FIXED_RATE}/s"),
+        load.to_string(),
+        "≤ 1.15 × echo",
+    );
+    let rebuild = bench::rebuild(1_000_000, 2_000)?;
+    report.add(
+        "1,000,000 hosts",
+        rebuild.to_string(),
+        "≤ 5 ms, ≤ 250 octets",
+    );
     Ok(())
 }
 
