@@ -237,16 +237,24 @@ pub(super) fn fluentbit() -> String {
 
 pub(super) fn otelcol() -> String {
     let mut out = comments("#");
+    out.push_str("# Levels that are numbers in JSON (pino, bunyan) stay without a severity.\n");
     out.push_str("receivers:\n  filelog:\n    include: [/var/log/pods/*/*/*.log]\n    operators:\n      - type: container\n");
     out.push_str("      - type: json_parser\n        if: 'body startsWith \"{\"'\n        parse_to: attributes\n        on_error: send_quiet\n");
+    for key in &JSON_KEYS[1..] {
+        let _ = writeln!(
+            out,
+            "      - type: copy\n        if: 'attributes[\"level\"] == nil and attributes[\"{key}\"] != nil'\n        from: attributes[\"{key}\"]\n        to: attributes[\"level\"]"
+        );
+    }
     for rule in RULES {
+        // The collector reads `$` as the beginning of a variable, and `$$` as a dollar.
         let _ = writeln!(
             out,
             "      - type: regex_parser\n        if: 'attributes[\"level\"] == nil'\n        regex: '{}'\n        on_error: send_quiet",
-            rule.pattern.replace('\'', "''")
+            rule.pattern.replace('\'', "''").replace('$', "$$")
         );
     }
-    out.push_str("      - type: severity_parser\n        if: 'attributes[\"level\"] != nil'\n        parse_from: attributes.level\n        preset: none\n        mapping:\n");
+    out.push_str("      - type: severity_parser\n        if: 'attributes[\"level\"] != nil'\n        parse_from: attributes.level\n        on_error: send_quiet\n        preset: none\n        mapping:\n");
     for (name, wanted) in [
         ("trace", Level::Trace),
         ("debug", Level::Debug),
