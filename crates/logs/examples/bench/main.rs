@@ -1,4 +1,7 @@
-//! Prints how fast one core reads levels and writes JSON, on the labelled corpus. Build with `--release`.
+//! Prints how fast one core reads levels and writes JSON, on the labelled corpus, and how fast the agent ships.
+//! Build with `--release`. An argument chooses one row: `klog`, `json`, `logfmt`, `mixed corpus` or `agent`.
+
+mod agent;
 
 use std::fs;
 use std::io::Read;
@@ -13,6 +16,11 @@ const TEXT_BYTES: usize = 8 << 20;
 const BUDGET: Duration = Duration::from_secs(2);
 
 fn main() -> std::io::Result<()> {
+    let mut args = std::env::args().skip(1);
+    let only = args.next();
+    if only.as_deref() == Some("agent-child") {
+        return agent::run(&args.next().unwrap_or_default());
+    }
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../loglevel/corpus");
     let mut files: Vec<PathBuf> = Vec::new();
     for kind in ["real", "written"] {
@@ -51,11 +59,15 @@ fn main() -> std::io::Result<()> {
         ("logfmt", logfmt),
         ("mixed corpus", mixed),
     ];
-    let only = std::env::args().nth(1);
     for (name, text) in &texts {
         if only.as_ref().is_none_or(|only| only == name) {
             print("classify", &classify_rate(name, text, BUDGET));
             print("to JSON", &json_rate(name, text, BUDGET));
+        }
+    }
+    if only.is_none_or(|only| only == "agent") {
+        for (n_files, n_bytes) in [(1, 400_000_000), (10_000, 200_000_000)] {
+            print_agent(n_files, &agent::measure(n_files, n_bytes)?);
         }
     }
     Ok(())
@@ -82,5 +94,16 @@ fn print(what: &str, rate: &Rate) {
         rate.name,
         rate.bytes_per_second / 1e6,
         rate.lines_per_second / 1e6
+    );
+}
+
+#[expect(clippy::print_stdout, reason = "this program prints its result")]
+fn print_agent(n_files: u64, measured: &agent::Measured) {
+    let megabytes = measured.n_bytes as f64 / 1e6;
+    println!(
+        "to OTLP   {n_files:6} files   {:8.0} MB/s, {:.0} MB per second of processor, {:.1} MiB resident",
+        megabytes / measured.wall.as_secs_f64(),
+        megabytes / measured.used.as_secs_f64(),
+        measured.resident_kib_max as f64 / 1024.0
     );
 }

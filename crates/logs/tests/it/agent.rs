@@ -66,6 +66,7 @@ fn line(n: u64) -> String {
     }
 }
 
+#[expect(clippy::print_stdout, reason = "the count of repetitions is a result")]
 /// Rounds of writing, misbehaving sink, rotation and, when `kills`, a kill.
 fn rounds(kind: Kind, n_rounds: u64, kills: bool) {
     let sink = Sink::start(kind);
