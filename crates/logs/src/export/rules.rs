@@ -57,7 +57,7 @@ macro_rules! any_case {
     () => {
         concat!(
             r"(?P<level>(?i:trace|trc|debug|dbg|information|info|inf|notice|note|warning|warn|wrn|error|err|severe",
-            r"|critical|crit|fatal|panic|alert|emergency|emerg))"
+            r"|critical|crit|fatal|ftl|panic|alert|emergency|emerg))"
         )
     };
 }
