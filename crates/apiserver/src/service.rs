@@ -38,7 +38,7 @@ use crate::{
     metrics::RequestLabels,
     negotiate::{Accepted, accept},
     paths,
-    registry::Verb,
+    registry::{Registry, Resource, Verb},
     render,
     request::{self, RequestInfo},
 };
@@ -140,9 +140,11 @@ where
             false,
         )
     });
-    engine
-        .metrics
-        .observe(labels(&info, response.status().as_u16()), start.elapsed());
+    let registry = engine.registry(&engine.store.state());
+    engine.metrics.observe(
+        labels(&registry, &info, response.status().as_u16()),
+        start.elapsed(),
+    );
     response
 }
 
@@ -377,28 +379,25 @@ fn add_warnings(response: &mut Response<Body>, warnings: Vec<String>) {
     }
 }
 
-fn labels(info: &RequestInfo, code: u16) -> RequestLabels {
-    let scope = match () {
-        () if !info.is_resource => "",
-        () if info.named => "resource",
-        () if !info.namespace.is_empty() => "namespace",
-        () => "cluster",
+/// What a request counts as. Only what is served becomes a label: requests that are refused before
+/// anybody looks whether their resource exists must not grow the metrics.
+fn labels(registry: &Registry, info: &RequestInfo, code: u16) -> RequestLabels {
+    let row = registry.get(&info.group, &info.version, &info.resource);
+    let known = row.filter(|_| info.is_resource);
+    let scope = match known {
+        None => "",
+        Some(_) if info.named => "resource",
+        Some(_) if !info.namespace.is_empty() => "namespace",
+        Some(_) => "cluster",
     };
-    // Only names that are served become labels; a scan for paths must not grow the metrics.
-    let known = code != 404;
-    let keep = |text: &str| {
-        if known {
-            text.to_owned()
-        } else {
-            String::new()
-        }
-    };
+    let subresource = known.and_then(|row| row.subresource(&info.subresource));
+    let name = |part: fn(&Resource) -> &str| known.map_or("", |row| part(row)).to_owned();
     RequestLabels {
         verb: info.verb.to_uppercase(),
-        group: keep(&info.group),
-        version: keep(&info.version),
-        resource: keep(&info.resource),
-        subresource: keep(&info.subresource),
+        group: name(|row| &row.group),
+        version: name(|row| &row.version),
+        resource: name(|row| &row.plural),
+        subresource: subresource.map_or(String::new(), |sub| sub.name.to_string()),
         scope: scope.to_owned(),
         component: "apiserver".to_owned(),
         code,

@@ -138,6 +138,13 @@ async fn metrics_count_requests_and_objects() {
     let server = in_process().await;
     send(&server, "GET", "/api/v1/namespaces", &[], "").await;
     send(&server, "GET", "/apis/made/up/things", &[], "").await;
+    // Refused before anybody looks whether it exists.
+    assert_eq!(
+        stranger(&server, "/apis/made/up/secretthings", None)
+            .await
+            .0,
+        403
+    );
     let text = send(&server, "GET", "/metrics", &[], "").await.bytes;
     let text = std::str::from_utf8(&text).unwrap();
     for part in [
