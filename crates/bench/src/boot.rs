@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use flotilla_testkit::free_port;
+use flotilla_testkit::{free_port, interrupt_process};
 
 use crate::report::Report;
 
@@ -150,8 +150,6 @@ pub(crate) fn cpu_time(id: u32) -> Result<Duration> {
 }
 
 fn stop(child: &mut Child) {
-    let _ = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
+    interrupt_process(child.id());
     let _ = child.wait();
 }

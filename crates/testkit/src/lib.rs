@@ -8,5 +8,5 @@ mod process;
 pub mod tools;
 mod wait;
 
-pub use process::{Flotilla, free_port, run};
+pub use process::{Flotilla, free_port, interrupt_process, run};
 pub use wait::{eventually, wait_until};

@@ -7,6 +7,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// How long a start may take before a test gives up on it. Generous, because debug builds on busy
@@ -117,16 +118,23 @@ impl Flotilla {
     /// # Panics
     /// When it does not end within half a minute.
     pub fn interrupt(mut self) -> ExitStatus {
-        let id = self.child.id().to_string();
-        let sent = Command::new("kill")
-            .args(["-INT", &id])
-            .status()
-            .expect("kill");
-        assert!(sent.success(), "kill -INT {id}");
+        self.signal(Signal::INT);
         let (status, _) = crate::wait_until("a clean stop", Duration::from_secs(30), || {
             self.child.try_wait().expect("wait")
         });
         status
+    }
+
+    /// Sends SIGTERM, as supervisors do.
+    ///
+    /// # Panics
+    /// When it has ended already.
+    pub fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    fn signal(&self, signal: Signal) {
+        signal_process(self.child.id(), signal);
     }
 
     /// Ends it without a chance to tidy up.
@@ -176,6 +184,22 @@ pub fn run(binary: impl AsRef<Path>, arguments: &[&str]) -> Output {
         std::panic::resume_unwind(panic);
     }
     child.wait_with_output().expect("read its output")
+}
+
+/// Sends the signal of Ctrl-C to a process.
+///
+/// # Panics
+/// When there is no such process.
+pub fn interrupt_process(id: u32) {
+    signal_process(id, Signal::INT);
+}
+
+fn signal_process(id: u32, signal: Signal) {
+    let pid = i32::try_from(id)
+        .ok()
+        .and_then(Pid::from_raw)
+        .expect("process ids are positive");
+    kill_process(pid, signal).unwrap_or_else(|error| panic!("signal process {id}: {error}"));
 }
 
 /// A UDP port that was free on all loopback addresses a moment ago.

@@ -17,11 +17,7 @@ fn the_greeting_says_what_to_do_next_and_ctrl_c_stops_cleanly() {
         );
     }
     // Twice at once, as timeout(1) does it.
-    let id = flotilla.id().to_string();
-    let sent = std::process::Command::new("kill")
-        .args(["-TERM", &id])
-        .status();
-    assert!(sent.expect("kill").success());
+    flotilla.terminate();
     let status = flotilla.interrupt();
     assert!(status.success(), "{status}");
 }
