@@ -61,21 +61,23 @@ impl Kubectl {
     }
 
     /// A kubectl command to be changed further, for environment variables or background runs.
-    ///
-    /// `FLOTILLA_KUBECTL` names another kubectl than the one on the path.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "which client to test with is said outside"
-    )]
     pub fn command(&self) -> Command {
-        let program = std::env::var("FLOTILLA_KUBECTL").unwrap_or_else(|_| "kubectl".into());
-        let mut command = Command::new(program);
+        let mut command = kubectl();
         command.arg("--kubeconfig").arg(&self.kubeconfig);
         if let Some(context) = &self.context {
             command.arg("--context").arg(context);
         }
         command
     }
+}
+
+/// kubectl without a cluster. `FLOTILLA_KUBECTL` names another program than the one on the path.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "which client to test with is said outside"
+)]
+pub fn kubectl() -> Command {
+    Command::new(std::env::var("FLOTILLA_KUBECTL").unwrap_or_else(|_| "kubectl".into()))
 }
 
 impl Answer {

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::process::Stdio;
 use std::time::Duration;
 
-use flotilla_testkit::tools::{Kubectl, capture};
+use flotilla_testkit::tools::{Kubectl, capture, kubectl as kubectl_alone};
 use flotilla_testkit::{Flotilla, wait_until};
 
 use crate::binary;
@@ -410,7 +410,7 @@ fn static_tokens_identify_their_users() {
     let server = kubectl.run("config view --minify -o jsonpath={.clusters[0].cluster.server}");
     let server = server.out().to_owned();
     let whoami = |token: &str| {
-        let mut command = std::process::Command::new("kubectl");
+        let mut command = kubectl_alone();
         command.args([
             "--kubeconfig=/dev/null",
             "--insecure-skip-tls-verify",
