@@ -192,28 +192,23 @@ fn selectable(call: &Call, stored: &Value) -> Vec<(String, String)> {
 
 /// Whether an update would store what is stored already; times in managed fields do not count.
 pub(crate) fn is_noop(new: &Value, old: &Value) -> bool {
-    let mut members: Vec<&String> = new
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(k, _)| k)
-        .collect();
-    members.extend(old.as_object().into_iter().flatten().map(|(k, _)| k));
-    members.iter().all(|name| match name.as_str() {
+    members(new).chain(members(old)).all(|name| match name {
         "metadata" => same_metadata(&new["metadata"], &old["metadata"]),
         name => new.get(name) == old.get(name),
     })
 }
 
-fn same_metadata(new: &Value, old: &Value) -> bool {
-    let mut members: Vec<&String> = new
+/// Names of the members of an object; none of anything else.
+fn members(value: &Value) -> impl Iterator<Item = &str> {
+    value
         .as_object()
         .into_iter()
         .flatten()
-        .map(|(k, _)| k)
-        .collect();
-    members.extend(old.as_object().into_iter().flatten().map(|(k, _)| k));
-    members.iter().all(|name| match name.as_str() {
+        .map(|(name, _)| name.as_str())
+}
+
+fn same_metadata(new: &Value, old: &Value) -> bool {
+    members(new).chain(members(old)).all(|name| match name {
         "resourceVersion" => true,
         "managedFields" => managed::same(&new["managedFields"], &old["managedFields"]),
         name => new.get(name) == old.get(name),

@@ -9,7 +9,7 @@
 //!
 //! Source: Kubernetes v1.35, pkg/controller/garbagecollector.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Finalizer of an owner that waits for its blocking dependents to go first.
 pub const FOREGROUND: &str = "foregroundDeletion";
@@ -364,15 +364,6 @@ impl Graph {
         bound(&mut self.absent);
         self.trusted.remove(&(uid.clone(), namespace.clone()));
         self.absent.insert((uid, namespace));
-    }
-
-    /// Objects known, by kind; for metrics.
-    pub fn count(&self) -> BTreeMap<&str, usize> {
-        let mut counts = BTreeMap::new();
-        for node in self.nodes.values() {
-            *counts.entry(node.seen.place.kind.as_str()).or_default() += 1;
-        }
-        counts
     }
 }
 
