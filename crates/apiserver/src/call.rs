@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 use crate::{
     access::Identity,
+    convert,
     engine::Engine,
     negotiate::{self, Accepted, Media},
     registry::{Context, Registry, Resource},
@@ -34,6 +35,8 @@ pub(crate) struct Call {
     pub(crate) pretty: bool,
     pub(crate) now: Timestamp,
     pub(crate) body: Bytes,
+    /// What webhooks have answered for it.
+    pub(crate) conversions: convert::Memo,
     warnings: Mutex<Vec<String>>,
 }
 
@@ -75,6 +78,7 @@ impl Call {
             resource,
             accepted,
             body: parts.body,
+            conversions: convert::Memo::default(),
             warnings: Mutex::default(),
         })
     }

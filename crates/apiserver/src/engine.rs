@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     auth::{Access, Tokens, service_account::Issuer, token_file::TokenFile},
-    crd,
+    convert, crd,
     metrics::Metrics,
     openapi::OpenApi,
     registry::{Registry, Resource, built_in},
@@ -36,6 +36,8 @@ pub struct Limits {
     pub watch_seconds_min: u64,
     /// Largest stored object in bytes of JSON. Default 1.5 MiB, as etcd.
     pub object_bytes_max: usize,
+    /// How long a conversion webhook may take for one batch. Default 30 s.
+    pub webhook_deadline: Duration,
 }
 
 impl Default for Limits {
@@ -47,6 +49,7 @@ impl Default for Limits {
             deadline: Duration::from_secs(60),
             watch_seconds_min: 1800,
             object_bytes_max: 3 << 19,
+            webhook_deadline: Duration::from_secs(30),
         }
     }
 }
@@ -70,6 +73,7 @@ pub struct Engine {
     /// Ends watches and makes the server unready.
     pub stop: CancellationToken,
     pub(crate) gates: Gates,
+    pub(crate) converted: convert::Cache,
     turn: tokio::sync::Mutex<()>,
     rows: ArcSwap<Registry>,
     compiled: Mutex<HashMap<Box<str>, Compiled>>,
@@ -102,6 +106,7 @@ impl Engine {
                 watches: Arc::new(Semaphore::new(limits.watches_max)),
             },
             limits,
+            converted: convert::Cache::default(),
             turn: tokio::sync::Mutex::default(),
             open_api: OpenApi::default(),
             metrics: Metrics::default(),

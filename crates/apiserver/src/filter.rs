@@ -36,6 +36,12 @@ impl Filter {
         self.labels.is_none() && self.fields.is_none()
     }
 
+    /// Whether it asks for fields beyond name and namespace, which may differ between versions.
+    pub(crate) fn needs_fields(&self) -> bool {
+        let mut terms = self.fields.iter().flat_map(fields::Selector::terms);
+        terms.any(|t| !matches!(t.field.as_str(), "metadata.name" | "metadata.namespace"))
+    }
+
     /// The one name that can match, if the filter pins it.
     pub(crate) fn name(&self) -> Option<&str> {
         self.fields.as_ref().and_then(|f| f.exact("metadata.name"))

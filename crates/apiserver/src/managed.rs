@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::{
     call::Call,
+    convert,
     decode::shape,
     registry::{Context, Registry, Resource},
     versions,
@@ -90,6 +91,7 @@ fn with_context<T>(
     let others = Others {
         registry: &call.registry,
         resource,
+        memo: &call.conversions,
     };
     let several = call
         .registry
@@ -122,7 +124,11 @@ fn shape_of(resource: &Resource) -> Shape<'_> {
 struct Others<'a> {
     registry: &'a Registry,
     resource: &'a Resource,
+    memo: &'a convert::Memo,
 }
+
+/// Stops work that will be done again when the webhook has answered.
+const NOT_YET: &str = "waiting for the conversion webhook";
 
 impl<'a> Others<'a> {
     fn shares(&self, row: &Resource) -> bool {
@@ -147,7 +153,21 @@ impl Versions for Others<'_> {
             .get("apiVersion")
             .and_then(Value::as_str)
             .unwrap_or("");
-        let rows = self.row(from).zip(self.row(api_version));
-        Ok(rows.map(|(from, to)| versions::from_stored(to, versions::to_stored(from, object))))
+        let Some((from, to)) = self.row(from).zip(self.row(api_version)) else {
+            return Ok(None);
+        };
+        if self.resource.webhook.is_none() || Arc::ptr_eq(from, to) {
+            let stored = versions::to_stored(from, object);
+            return Ok(Some(versions::from_stored(to, stored)));
+        }
+        if object.get("metadata").is_none() {
+            // Nothing but its type, as before a creation: no webhook is needed for that.
+            let mut renamed = object.clone();
+            renamed["apiVersion"] = api_version.into();
+            return Ok(Some(renamed));
+        }
+        let mut known = self.memo.find(object, api_version).ok_or(NOT_YET)?;
+        to.strategy.read_stored(&mut known);
+        Ok(Some(known))
     }
 }

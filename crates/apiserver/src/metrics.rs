@@ -22,8 +22,17 @@ pub struct Metrics {
     pub long_running: Family<ResourceLabels, Gauge>,
     /// Events sent to watches.
     pub watch_events: Family<ResourceLabels, Counter>,
+    conversions: Family<ConversionLabels, Counter>,
+    conversion_durations: Family<ConversionLabels, Histogram>,
     /// Panics that were caught while serving a request.
     pub panics: Counter,
+}
+
+/// How a call of a conversion webhook ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ConversionLabels {
+    failure_type: &'static str,
+    result: &'static str,
 }
 
 /// What a finished request was.
@@ -81,6 +90,8 @@ impl Default for Metrics {
             durations: Family::new_with_constructor(|| Histogram::new(DURATIONS)),
             long_running: Family::default(),
             watch_events: Family::default(),
+            conversions: Family::default(),
+            conversion_durations: Family::new_with_constructor(|| Histogram::new(DURATIONS)),
             panics: Counter::default(),
         };
         registry.register(
@@ -102,6 +113,16 @@ impl Default for Metrics {
             "apiserver_watch_events",
             "Events sent to watches",
             metrics.watch_events.clone(),
+        );
+        registry.register(
+            "apiserver_conversion_webhook_request",
+            "Calls of conversion webhooks",
+            metrics.conversions.clone(),
+        );
+        registry.register(
+            "apiserver_conversion_webhook_duration_seconds",
+            "Seconds that calls of conversion webhooks took",
+            metrics.conversion_durations.clone(),
         );
         registry.register(
             "flotilla_apiserver_panics",
@@ -129,6 +150,24 @@ impl Metrics {
             .get_or_create(&durations)
             .observe(took.as_secs_f64());
         self.requests.get_or_create(&labels).inc();
+    }
+
+    /// Counts a call of a conversion webhook.
+    pub(crate) fn observe_conversion(&self, ok: bool, took: Duration) {
+        let labels = match ok {
+            true => ConversionLabels {
+                failure_type: "",
+                result: "success",
+            },
+            false => ConversionLabels {
+                failure_type: "conversion_webhook_call_failure",
+                result: "failure",
+            },
+        };
+        self.conversion_durations
+            .get_or_create(&labels)
+            .observe(took.as_secs_f64());
+        self.conversions.get_or_create(&labels).inc();
     }
 
     /// The text that Prometheus reads. `objects` are the numbers of stored objects by resource,

@@ -20,7 +20,7 @@ pub use self::builtin::built_in;
 pub use self::strategy::{
     Context, Generic, Propagation, SelectableField, Strategy, generic, value_at,
 };
-use crate::store::ResourceKey;
+use crate::{crd::webhook::Converter, store::ResourceKey};
 
 /// One served resource in one version.
 pub struct Resource {
@@ -66,6 +66,8 @@ pub struct Resource {
     pub deprecation: Option<Box<str>>,
     /// Extras of a custom resource; `None` for built-in kinds.
     pub custom: Option<Custom>,
+    /// What translates between the versions of a custom resource, if its definition names a webhook.
+    pub webhook: Option<Arc<Converter>>,
 }
 
 /// What only custom resources have.
@@ -152,6 +154,8 @@ pub enum Conversion {
     Rename,
     /// [`Strategy::read_stored`] and [`Strategy::write_stored`] rewrite the object.
     Rewrite,
+    /// The [`Resource::webhook`] rewrites it, before anything else looks at it.
+    Webhook,
 }
 
 /// One thing a client may do with a resource.

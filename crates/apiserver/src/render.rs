@@ -23,8 +23,11 @@ use crate::{
 
 /// The body of `object` in the version of `resource`.
 pub(crate) fn body(resource: &Resource, object: &Object) -> Bytes {
+    if !versions::is_current(resource, object) {
+        return to_bytes(&value(resource, object));
+    }
     match resource.conversion {
-        Conversion::None => object.body.clone(),
+        Conversion::None | Conversion::Webhook => object.body.clone(),
         Conversion::Rename => {
             let rest = &object.body[object.prefix_len as usize..];
             let mut out = BytesMut::with_capacity(object.body.len() + 64);
@@ -38,11 +41,7 @@ pub(crate) fn body(resource: &Resource, object: &Object) -> Bytes {
 
 /// `object` parsed, in the version of `resource`.
 pub(crate) fn value(resource: &Resource, object: &Object) -> Value {
-    // What is stored was serialised by us; a damaged byte would have failed the store's checks.
-    versions::from_stored(
-        resource,
-        serde_json::from_slice(&object.body).unwrap_or_default(),
-    )
+    versions::from_stored(resource, versions::parse(object))
 }
 
 /// A stored object as an item of a list: built-in kinds leave out `kind` and `apiVersion` there.

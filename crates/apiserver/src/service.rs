@@ -202,7 +202,7 @@ where
 async fn dispatch(call: &Call) -> Result<Response<Body>, Status> {
     check_verb(call)?;
     match (call.info.subresource.as_str(), call.info.verb) {
-        ("scale", "get") => subresource::get_scale(call),
+        ("scale", "get") => Box::pin(subresource::get_scale(call)).await,
         ("scale", "update" | "patch") => Box::pin(subresource::write_scale(call)).await,
         ("binding", "create") => Box::pin(subresource::bind(call)).await,
         ("eviction", "create") => Box::pin(eviction::eviction(call)).await,
@@ -214,8 +214,8 @@ async fn dispatch(call: &Call) -> Result<Response<Body>, Status> {
         }
         ("token", "create") => review::token(call),
         ("", "create") if !call.resource.is_stored() => Box::pin(review::create(call)).await,
-        (_, "get") => read::get(call),
-        ("", "list") => read::list(call),
+        (_, "get") => Box::pin(read::get(call)).await,
+        ("", "list") => Box::pin(read::list(call)).await,
         ("", "create") => Box::pin(create::create(call)).await,
         (_, "update") => Box::pin(modify::update(call)).await,
         (_, "patch") => Box::pin(patch::patch(call)).await,

@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use crate::{
     call::Call,
-    deletion, guard, managed, meta,
+    convert, deletion, guard, managed, meta,
     registry::{Context, Conversion, value_at},
-    store::{CommitError, Draft, DraftError, ObjectKey, State},
+    store::{CommitError, Draft, DraftError, Object, ObjectKey, State},
     versions,
 };
 
@@ -137,15 +137,16 @@ pub(crate) fn check_namespace(call: &Call, state: &State, name: &str) -> Result<
 ///
 /// # Errors
 /// 413 when it is larger than the store takes, even without managed fields.
-pub(crate) fn draft(call: &Call, object: &Value) -> Result<Draft, Status> {
+pub(crate) async fn draft(call: &Call, object: &Value) -> Result<Draft, Status> {
     let max = call.engine.limits.object_bytes_max;
-    let draft = render(call, object)?;
+    let mut stored = convert::to_stored(call, object).await?;
+    let fields = selectable(call, &stored);
+    let draft = render(&stored, fields.clone())?;
     if draft.len() <= max {
         return Ok(draft);
     }
-    let mut slim = object.clone();
-    meta::fields_mut(&mut slim).remove("managedFields");
-    let draft = render(call, &slim)?;
+    meta::fields_mut(&mut stored).remove("managedFields");
+    let draft = render(&stored, fields)?;
     if draft.len() <= max {
         return Ok(draft);
     }
@@ -155,15 +156,25 @@ pub(crate) fn draft(call: &Call, object: &Value) -> Result<Draft, Status> {
     )))
 }
 
-fn render(call: &Call, object: &Value) -> Result<Draft, Status> {
-    let stored = versions::to_stored(&call.resource, object);
-    Draft::new(&stored, selectable(call, &stored)).map_err(|e| match e {
+/// The draft of an object that stays in the version it is stored in: only its metadata changed.
+///
+/// # Errors
+/// None that a stored object could cause.
+pub(crate) fn draft_as_stored(stored: &Value, live: &Object) -> Result<Draft, Status> {
+    let fields = live.meta.fields.iter();
+    let fields = fields.map(|(label, value)| (label.to_owned(), value.to_owned()));
+    render(stored, fields.collect())
+}
+
+fn render(stored: &Value, fields: Vec<(String, String)>) -> Result<Draft, Status> {
+    Draft::new(stored, fields).map_err(|e| match e {
         DraftError::TooLarge(_) => Status::too_large(e),
         DraftError::Missing(_) | DraftError::Json(_) => Status::internal(e),
     })
 }
 
-/// Values of the selectable fields under the labels of every version that shares the storage.
+/// Values of the selectable fields under the labels of every version that shares the storage and
+/// needs no webhook; the others are selected after their conversion.
 fn selectable(call: &Call, stored: &Value) -> Vec<(String, String)> {
     let sharing = call
         .registry
@@ -172,20 +183,13 @@ fn selectable(call: &Call, stored: &Value) -> Vec<(String, String)> {
         .filter(|r| r.storage == call.resource.storage);
     let mut out = Vec::new();
     for row in sharing {
-        let fields = row.strategy.selectable_fields();
-        if fields.is_empty() {
+        if row.strategy.selectable_fields().is_empty() || row.conversion == Conversion::Webhook {
             continue;
         }
         let converted = (row.conversion == Conversion::Rewrite)
             .then(|| versions::from_stored(row, stored.clone()));
         let object = converted.as_ref().unwrap_or(stored);
-        let values = fields.iter().map(|f| {
-            (
-                f.label.to_string(),
-                row.strategy.selectable_value(object, f),
-            )
-        });
-        out.extend(values);
+        out.extend(versions::selectable(row, object));
     }
     out
 }

@@ -17,8 +17,10 @@ const SHELLS: &[(&str, &[&str])] = &[
         "apiserver",
         &[
             "bootstrap",
+            "convert",
             "crd/cleanup",
             "crd/resource",
+            "crd/webhook",
             "decode/strict",
             "engine",
             "handlers/*",
@@ -31,6 +33,7 @@ const SHELLS: &[(&str, &[&str])] = &[
             "store/commit",
             "store/disk",
             "store/subscribe",
+            "webhook",
             "write",
         ],
     ),

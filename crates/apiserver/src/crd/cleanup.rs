@@ -155,7 +155,10 @@ async fn reconsider(service: &Service, object: &Object) -> Result<bool, Status> 
 
 fn served(crd: &Value) -> Option<&str> {
     let versions = crd["spec"]["versions"].as_array()?;
-    versions.iter().find(|v| v["served"] == true)?["name"].as_str()
+    let served = || versions.iter().filter(|v| v["served"] == true);
+    // In the storage version nothing is to be converted.
+    let stored = served().find(|v| v["storage"] == true);
+    stored.or_else(|| served().next())?["name"].as_str()
 }
 
 async fn send(service: &Service, method: Method, path: &str, body: &Value) -> Result<(), Status> {

@@ -99,7 +99,6 @@ impl Strategy for Definitions {
         let before = old.map(schema::warnings).unwrap_or_default();
         let mut now = schema::warnings(object);
         now.retain(|w| !before.contains(w));
-        now.extend(unserved(object));
         now
     }
 
@@ -140,26 +139,6 @@ impl Strategy for Definitions {
         // The first deletion only marks; the finalizer that comes with the mark holds from then on.
         !crate::meta::is_deleting(object)
     }
-}
-
-/// Says which versions are left out because only a webhook could convert them.
-fn unserved(definition: &Value) -> Option<String> {
-    if definition["spec"]["conversion"]["strategy"] != "Webhook" {
-        return None;
-    }
-    let versions = definition["spec"]["versions"].as_array()?;
-    let left_out: Vec<&str> = versions
-        .iter()
-        .filter(|v| v["served"] == true && v["storage"] != true)
-        .filter_map(|v| v["name"].as_str())
-        .collect();
-    if left_out.is_empty() {
-        return None;
-    }
-    Some(format!(
-        "spec.conversion.strategy: conversion webhooks are not called; not served: {}",
-        left_out.join(", ")
-    ))
 }
 
 /// Brings the status up to date with the spec: stored versions, names, conditions.

@@ -18,6 +18,7 @@ use sha2::{Digest as _, Sha256};
 use super::cel::engine::Interrupt;
 use super::cel::{self, Rules};
 use super::structural::{Node, Pool, parse};
+use super::webhook::Converter;
 use super::{default, definition, lists, meta, prune, shape, validate};
 use crate::registry::{
     Context, Conversion, Custom, PrinterColumn, Resource, ScalePaths, SchemaRef, SelectableField,
@@ -74,9 +75,6 @@ pub fn condition_is_true(definition: &Value, ty: &str) -> bool {
 }
 
 /// The rows of a stored definition: one for each served version; none before it is established.
-///
-/// With conversion by webhook only the storage version is served (docs/differences.md, "Conversion
-/// webhooks").
 pub fn rows(object: &Arc<Object>) -> Vec<Arc<Resource>> {
     let Ok(definition) = serde_json::from_slice::<Value>(&object.body) else {
         return Vec::new();
@@ -104,18 +102,19 @@ pub fn rows(object: &Arc<Object>) -> Vec<Arc<Resource>> {
         };
         of(text(version, "name")) == of(storage)
     };
-    // Without calling the webhook, another version would lose what only the webhook can translate.
-    let is_webhook = definition["spec"]["conversion"]["strategy"] == "Webhook";
+    let webhook = Converter::of(&definition, object.rev).map(Arc::new);
     let served = versions.iter().filter(|v| v["served"] == true);
     served
-        .filter(|v| !is_webhook || v["name"] == storage)
         .map(|version| {
             let conversion = match text(version, "name") {
                 name if name == storage => Conversion::None,
+                _ if webhook.is_some() => Conversion::Webhook,
                 _ if same_schema(version) => Conversion::Rename,
                 _ => Conversion::Rewrite,
             };
-            Arc::new(row(&definition, version, storage, conversion, &source))
+            let mut row = row(&definition, version, storage, conversion, &source);
+            row.webhook.clone_from(&webhook);
+            Arc::new(row)
         })
         .collect()
 }
@@ -170,6 +169,7 @@ fn row(
             scale,
             columns: columns(version),
         }),
+        webhook: None,
     }
 }
 

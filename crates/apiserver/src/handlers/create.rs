@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{
     body::Body,
     call::Call,
-    decode, meta,
+    convert, decode, meta,
     params::WriteOptions,
     render,
     store::{CommitError, Expect, Object, Op, Write},
@@ -29,6 +29,7 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>, Status> {
     let manager = call.manager(&options.field_manager);
     let owner = Owner::Update(&manager);
     let object = store_new(call, decoded.object, owner, options.dry_run).await?;
+    let object = convert::view(&call.engine, &call.resource, &object).await?;
     if options.dry_run {
         // It has no revision, because it was never stored.
         let mut value = render::value(&call.resource, &object);
@@ -76,7 +77,7 @@ pub(crate) async fn store_new(
 /// One attempt; `None` when the name is taken.
 async fn attempt_new(
     call: &Call,
-    mut object: Value,
+    object: Value,
     owner: Owner<'_>,
     dry_run: bool,
 ) -> Result<Option<Arc<Object>>, Status> {
@@ -90,8 +91,16 @@ async fn attempt_new(
         return Ok(None);
     }
     let cx = call.context(&state, dry_run);
-    write::prepare_create(call, &cx, &mut object, owner)?;
-    let draft = write::draft(call, &object)?;
+    // Only what waits for a webhook is done more than once.
+    let replays = call.resource.webhook.is_some();
+    let mut given = Some(object);
+    let prepare = || {
+        let object = if replays { given.clone() } else { given.take() };
+        let mut object = object.unwrap_or_default();
+        write::prepare_create(call, &cx, &mut object, owner).map(|()| object)
+    };
+    let object = convert::settled(call, prepare).await??;
+    let draft = write::draft(call, &object).await?;
     if dry_run {
         return Ok(Some(Arc::new(draft.object(key, 0, 0))));
     }

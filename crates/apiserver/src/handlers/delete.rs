@@ -10,12 +10,12 @@ use super::read::select;
 use crate::{
     body::Body,
     call::Call,
-    decode,
+    convert, decode,
     deletion::{self, Verdict},
     params::{DeleteOptions, ListOptions},
     render,
     store::{CommitError, Expect, Object, ObjectKey, Op, Write},
-    write,
+    versions, write,
 };
 
 /// How often a deletion is decided anew when the object keeps changing.
@@ -41,7 +41,14 @@ pub(crate) async fn delete(call: &Call) -> Result<Response<Body>, Status> {
             Ok(render::made(call, StatusCode::OK, &status.to_value()))
         }
         Outcome::Removed(object) | Outcome::Waiting(object) => {
-            Ok(render::object(call, StatusCode::OK, &object))
+            let view = convert::view(&call.engine, &call.resource, &object).await;
+            // It is done, so a webhook that does not answer is no reason to report a failure.
+            let Ok(view) = view else {
+                let uid = &object.meta.uid;
+                let status = Status::deleted(&call.group_resource(), &object.key.name, uid);
+                return Ok(render::made(call, StatusCode::OK, &status.to_value()));
+            };
+            Ok(render::object(call, StatusCode::OK, &view))
         }
     }
 }
@@ -50,8 +57,8 @@ pub(crate) async fn delete(call: &Call) -> Result<Response<Body>, Status> {
 pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>, Status> {
     let options = options(call)?;
     let selection = ListOptions::parse(&call.query, false)?;
-    let page = select(call, &selection)?;
-    let mut items: Vec<Value> = Vec::new();
+    let page = select(call, &selection, false).await?;
+    let mut last_seen: Vec<Arc<Object>> = Vec::new();
     for chunk in page.objects.chunks(COLLECTION_PARALLEL) {
         let removals = chunk
             .iter()
@@ -62,17 +69,21 @@ pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>, Sta
             .zip(chunk)
         {
             match result {
-                Ok(Outcome::Removed(last) | Outcome::Waiting(last)) => {
-                    items.push(render::value(&call.resource, &last));
-                }
+                Ok(Outcome::Removed(last) | Outcome::Waiting(last)) => last_seen.push(last),
                 // Somebody else was faster, which is what was wanted.
-                Err(status) if status.code() == 404 => {
-                    items.push(render::value(&call.resource, object));
-                }
+                Err(status) if status.code() == 404 => last_seen.push(object.clone()),
                 Err(status) => return Err(status),
             }
         }
     }
+    let views = convert::views(&call.engine, &call.resource, last_seen).await;
+    let Ok(views) = views else {
+        let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {},
+            "status": "Success"});
+        return Ok(render::made(call, StatusCode::OK, &status));
+    };
+    let items = views.iter().map(|o| render::value(&call.resource, o));
+    let items: Vec<Value> = items.collect();
     let list = json!({
         "kind": *call.resource.list_kind,
         "apiVersion": call.resource.api_version(),
@@ -106,13 +117,21 @@ async fn remove(call: &Call, key: &ObjectKey, options: &DeleteOptions) -> Result
         let state = call.engine.store.state();
         let live = state.get(resource, key).cloned().ok_or_else(missing)?;
         let cx = call.context(&state, options.dry_run);
-        let object = render::value(&call.resource, &live);
+        // Deletion is a matter of metadata, so no webhook is asked.
+        let as_stored = call.resource.webhook.is_some();
+        let object = match as_stored {
+            true => versions::parse(&live),
+            false => render::value(&call.resource, &live),
+        };
         let op = match deletion::decide(&cx, &object, options)? {
             Verdict::Keep => return Ok(Outcome::Waiting(live)),
             Verdict::Remove if options.dry_run => return Ok(Outcome::Removed(live)),
             Verdict::Remove => Op::Delete,
             Verdict::Mark(marked) => {
-                let draft = write::draft(call, &marked)?;
+                let draft = match as_stored {
+                    true => write::draft_as_stored(&marked, &live)?,
+                    false => write::draft(call, &marked).await?,
+                };
                 if options.dry_run {
                     let object = draft.object(key.clone(), live.rev, live.create_rev);
                     return Ok(Outcome::Waiting(Arc::new(object)));

@@ -14,7 +14,7 @@ use super::create::store_new;
 use crate::{
     body::Body,
     call::Call,
-    decode, meta,
+    convert, decode, meta,
     params::WriteOptions,
     registry::Context,
     render,
@@ -85,17 +85,21 @@ pub(crate) async fn update(call: &Call) -> Result<Response<Body>, Status> {
         })
     };
     let outcome = modify(call, &options, &change).await?;
-    Ok(respond(call, &outcome))
+    respond(call, &outcome).await
 }
 
 /// Shows what came of a change.
-pub(crate) fn respond(call: &Call, outcome: &Outcome) -> Response<Body> {
+///
+/// # Errors
+/// 500 when a webhook cannot translate it; it is stored nevertheless.
+pub(crate) async fn respond(call: &Call, outcome: &Outcome) -> Result<Response<Body>, Status> {
     let code = if outcome.created {
         StatusCode::CREATED
     } else {
         StatusCode::OK
     };
-    render::object(call, code, &outcome.object)
+    let object = convert::view(&call.engine, &call.resource, &outcome.object).await?;
+    Ok(render::object(call, code, &object))
 }
 
 /// Makes a change until it is stored or refused.
@@ -113,7 +117,8 @@ pub(crate) async fn modify(
         let state = call.engine.store.state();
         let Some(live) = state.get(&call.resource.storage, &call.key()).cloned() else {
             drop(turn);
-            let changed = change(&call.context(&state, options.dry_run), None)?;
+            let cx = call.context(&state, options.dry_run);
+            let changed = convert::settled(call, || change(&cx, None)).await??;
             let owner = changed.tracking.owner(&manager);
             let object = store_new(call, changed.object, owner, options.dry_run).await?;
             return Ok(Outcome {
@@ -142,19 +147,24 @@ async fn attempt(
     change: &Change<'_>,
 ) -> Result<Option<Arc<Object>>, Status> {
     let cx = call.context(state, dry_run);
-    let old = render::value(&call.resource, live);
-    let Changed {
-        object: mut new,
-        tracking,
-    } = change(&cx, Some(&old))?;
-    write::prepare_update(call, &cx, &mut new, &old, tracking.owner(manager))?;
+    let old = convert::view(&call.engine, &call.resource, live).await?;
+    let old = render::value(&call.resource, &old);
+    let prepare = || {
+        let Changed {
+            object: mut new,
+            tracking,
+        } = change(&cx, Some(&old))?;
+        write::prepare_update(call, &cx, &mut new, &old, tracking.owner(manager))?;
+        Ok::<_, Status>(new)
+    };
+    let new = convert::settled(call, prepare).await??;
     if write::is_noop(&new, &old) {
         return Ok(Some(live.clone()));
     }
     let op = if write::is_over(&cx, &new, &old) {
         Op::Delete
     } else {
-        let draft = write::draft(call, &new)?;
+        let draft = write::draft(call, &new).await?;
         if dry_run {
             let object = draft.object(live.key.clone(), live.rev, live.create_rev);
             return Ok(Some(Arc::new(object)));

@@ -51,7 +51,7 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>, Status> {
         })
     };
     let outcome = modify(call, &options, &change).await?;
-    Ok(respond(call, &outcome))
+    respond(call, &outcome).await
 }
 
 /// Kind of the request's patch.
@@ -115,7 +115,7 @@ async fn apply(call: &Call, options: &WriteOptions) -> Result<Response<Body>, St
         })
     };
     let outcome = modify(call, options, &change).await?;
-    Ok(respond(call, &outcome))
+    respond(call, &outcome).await
 }
 
 /// A patch cannot turn an object into another one.

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     body::{self, Body, CHUNK_BYTES},
     call::Call,
+    convert,
     filter::Filter,
     negotiate::{As, Media},
     page,
@@ -48,19 +49,23 @@ struct Source {
 }
 
 /// GET of one object.
-pub(crate) fn get(call: &Call) -> Result<Response<Body>, Status> {
+pub(crate) async fn get(call: &Call) -> Result<Response<Body>, Status> {
     let asked = query_pairs(&call.query).find(|(name, _)| name == "resourceVersion");
     let asked = parse_version(&asked.map_or(String::new(), |(_, v)| v.into_owned()))?;
     not_from_the_future(asked, &call.state)?;
     let object = call.state.get(&call.resource.storage, &call.key());
     let object = object.ok_or_else(|| call.not_found())?;
-    Ok(render::object(call, StatusCode::OK, object))
+    if matches!(call.accepted.shape, As::Metadata(_)) {
+        return Ok(render::object(call, StatusCode::OK, object));
+    }
+    let object = convert::view(&call.engine, &call.resource, object).await?;
+    Ok(render::object(call, StatusCode::OK, &object))
 }
 
 /// GET of a collection.
-pub(crate) fn list(call: &Call) -> Result<Response<Body>, Status> {
+pub(crate) async fn list(call: &Call) -> Result<Response<Body>, Status> {
     let options = ListOptions::parse(&call.query, false)?;
-    let page = select(call, &options)?;
+    let page = select(call, &options, converts(call)).await?;
     Ok(match &call.accepted.shape {
         As::Object if call.accepted.media == Media::Json && !call.pretty => stream_page(call, page),
         As::Object => {
@@ -93,12 +98,26 @@ pub(crate) fn list(call: &Call) -> Result<Response<Body>, Status> {
     })
 }
 
-/// The objects of a list and where it goes on.
+/// Whether the objects of a list or watch are shown in the version of the request. What only has
+/// metadata is made from the stored object, so that garbage collection and other readers of
+/// metadata do not depend on a webhook (docs/differences.md, "Conversion webhooks").
+pub(crate) fn converts(call: &Call) -> bool {
+    call.resource.webhook.is_some() && !matches!(call.accepted.shape, As::Metadata(_))
+}
+
+/// The objects of a list and where it goes on. `converts` says whether they are needed in the
+/// version of the request; if not, they are as stored.
 ///
 /// # Errors
-/// 410 when the state a token or `Exact` asks for is gone, 400 for unknown field labels.
-pub(crate) fn select(call: &Call, options: &ListOptions) -> Result<Page, Status> {
+/// 410 when the state a token or `Exact` asks for is gone, 400 for unknown field labels, 500 when a
+/// webhook cannot translate one of the objects.
+pub(crate) async fn select(
+    call: &Call,
+    options: &ListOptions,
+    converts: bool,
+) -> Result<Page, Status> {
     let filter = Filter::new(call, options)?;
+    let converts = converts || (call.resource.webhook.is_some() && filter.needs_fields());
     let namespace = call.list_namespace();
     let source = source(call, options)?;
     let whole_key = namespace.is_some() || !call.resource.namespaced;
@@ -107,30 +126,44 @@ pub(crate) fn select(call: &Call, options: &ListOptions) -> Result<Page, Status>
         .filter(|_| whole_key)
         .map(|name| call.key_of(name))
     {
-        let found = source
-            .objects
-            .get(&key)
-            .filter(|o| filter.matches(o))
-            .cloned();
+        let found = source.objects.get(&key).cloned();
+        let mut objects: Vec<Arc<Object>> = found.into_iter().collect();
+        if converts {
+            objects = convert::views(&call.engine, &call.resource, objects).await?;
+        }
+        objects.retain(|object| filter.matches(object));
         let metadata = json!({"resourceVersion": source.rev.to_string()});
-        return Ok(Page {
-            objects: found.into_iter().collect(),
-            metadata,
-        });
+        return Ok(Page { objects, metadata });
     }
-    let mut rest = in_order(&source.objects, namespace, source.start.as_ref())
-        .filter(|object| filter.matches(object));
+    let candidates = in_order(&source.objects, namespace, source.start.as_ref());
     let limit = usize::try_from(options.limit)
         .ok()
         .filter(|l| *l > 0)
         .unwrap_or(usize::MAX);
-    let objects: Vec<Arc<Object>> = rest.by_ref().take(limit).cloned().collect();
     // With a selector the count would not be sent, so one more object is all that matters.
     let counted = filter.is_everything();
-    let n_left = if counted {
-        rest.count()
+    let (objects, n_left) = if converts {
+        let mut candidates = candidates.cloned();
+        let mut objects = convert::matching(call, &filter, &mut candidates, limit).await?;
+        match counted {
+            true => {
+                let n_left = candidates.count();
+                (objects, n_left)
+            }
+            false => {
+                let n_left = objects.len().saturating_sub(limit);
+                objects.truncate(limit);
+                (objects, n_left)
+            }
+        }
     } else {
-        usize::from(rest.next().is_some())
+        let mut rest = candidates.filter(|object| filter.matches(object));
+        let objects: Vec<Arc<Object>> = rest.by_ref().take(limit).cloned().collect();
+        let n_left = match counted {
+            true => rest.count(),
+            false => usize::from(rest.next().is_some()),
+        };
+        (objects, n_left)
     };
     let mut metadata = Map::new();
     metadata.insert("resourceVersion".to_owned(), source.rev.to_string().into());

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     body::Body,
     call::Call,
-    decode, meta,
+    convert, decode, meta,
     negotiate::{Media, PatchKind},
     params::WriteOptions,
     registry::{Context, Resource, value_at},
@@ -22,10 +22,11 @@ use crate::{
 };
 
 /// GET of a scale.
-pub(crate) fn get_scale(call: &Call) -> Result<Response<Body>, Status> {
+pub(crate) async fn get_scale(call: &Call) -> Result<Response<Body>, Status> {
     let object = call.state.get(&call.resource.storage, &call.key());
     let object = object.ok_or_else(|| call.not_found())?;
-    let scale = scale_of(&call.resource, &render::value(&call.resource, object))?;
+    let object = convert::view(&call.engine, &call.resource, object).await?;
+    let scale = scale_of(&call.resource, &render::value(&call.resource, &object))?;
     Ok(render::made(call, StatusCode::OK, &scale))
 }
 
@@ -66,6 +67,7 @@ pub(crate) async fn write_scale(call: &Call) -> Result<Response<Body>, Status> {
         })
     };
     let Outcome { object, .. } = modify(call, &options, &change).await?;
+    let object = convert::view(&call.engine, &call.resource, &object).await?;
     let scale = scale_of(&call.resource, &render::value(&call.resource, &object))?;
     Ok(render::made(call, StatusCode::OK, &scale))
 }

@@ -21,17 +21,20 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::read::not_from_the_future;
+use super::read::{converts, not_from_the_future};
 use crate::{
     body::{self, Body, CHUNK_BYTES},
     call::Call,
+    convert,
     filter::Filter,
     metrics::ResourceLabels,
     negotiate::{As, JSON},
     params::ListOptions,
     registry::Conversion,
     render,
-    store::{Collection, Event, EventKind, Object, ObjectKey, Subscription, list as in_order},
+    store::{
+        Collection, Event, EventKind, Object, ObjectKey, State, Subscription, list as in_order,
+    },
 };
 
 /// Seconds between two bookmarks; each watch is moved by up to a quarter, so that they spread.
@@ -45,6 +48,8 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 struct Watch {
     call: Call,
     filter: Filter,
+    /// Whether a webhook has to translate before the filter can judge.
+    converts: bool,
     subscription: Subscription,
     /// The state still to be sent as ADDED, and the key after the last sent one.
     initial: Option<(Arc<Collection>, Option<ObjectKey>)>,
@@ -106,6 +111,7 @@ pub(crate) fn watch(call: Call, permit: OwnedSemaphorePermit) -> Result<Response
     let seconds = lifetime(&call, &options);
     let alive = Alive::new(&call);
     let mut watch = Watch {
+        converts: converts(&call) || (call.resource.webhook.is_some() && filter.needs_fields()),
         filter,
         subscription,
         initial: collection.map(|c| (c, None)),
@@ -177,12 +183,16 @@ impl Watch {
         if self.done {
             return None;
         }
-        if let Some(chunk) = self.next_initial() {
+        if let Some(chunk) = self.next_initial().await {
             return Some(chunk);
         }
         loop {
-            if let Some(chunk) = self.next_live() {
-                return Some(chunk);
+            let live = match self.converts {
+                true => self.next_converted().await,
+                false => self.next_live(),
+            };
+            if live.is_some() {
+                return live;
             }
             if self.due {
                 self.due = false;
@@ -215,23 +225,21 @@ impl Watch {
         };
     }
 
-    fn next_initial(&mut self) -> Option<Bytes> {
+    async fn next_initial(&mut self) -> Option<Bytes> {
         let mut out = BytesMut::new();
-        if let Some((collection, start)) = self.initial.take() {
-            let namespace = self.call.list_namespace().map(str::to_owned);
-            let objects = in_order(&collection.objects, namespace.as_deref(), start.as_ref());
-            let mut after = None;
-            for object in objects {
-                if out.len() >= CHUNK_BYTES {
-                    after = Some(object.key.clone());
-                    break;
-                }
-                if self.filter.matches(object) {
+        while let Some((collection, start)) = self.initial.take() {
+            let (batch, after) = self.batch(&collection, start.as_ref());
+            let batch = match self.views(batch).await {
+                Ok(batch) => batch,
+                Err(last) => return Some(last),
+            };
+            for object in &batch {
+                if !self.converts || self.filter.matches(object) {
                     self.put(&mut out, "ADDED", object);
                 }
             }
-            if let Some(after) = after {
-                self.initial = Some((collection, Some(after)));
+            self.initial = after.map(|after| (collection, Some(after)));
+            if self.initial.is_some() && !out.is_empty() {
                 return Some(out.freeze());
             }
         }
@@ -241,21 +249,117 @@ impl Watch {
         (!out.is_empty()).then(|| out.freeze())
     }
 
+    /// The next objects of the initial state, about a chunk of bytes, and the key to go on from.
+    fn batch(
+        &self,
+        collection: &Collection,
+        start: Option<&ObjectKey>,
+    ) -> (Vec<Arc<Object>>, Option<ObjectKey>) {
+        let objects = in_order(&collection.objects, self.call.list_namespace(), start);
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        for object in objects {
+            if bytes >= CHUNK_BYTES {
+                return (batch, Some(object.key.clone()));
+            }
+            if self.converts || self.filter.matches(object) {
+                bytes += object.body.len();
+                batch.push(object.clone());
+            }
+        }
+        (batch, None)
+    }
+
+    /// Objects as this client sees them, or the last line of the watch.
+    async fn views(&mut self, objects: Vec<Arc<Object>>) -> Result<Vec<Arc<Object>>, Bytes> {
+        if !self.converts {
+            return Ok(objects);
+        }
+        let views = convert::views(&self.call.engine, &self.call.resource, objects).await;
+        views.map_err(|status| {
+            self.done = true;
+            line("ERROR", &render::to_bytes(&status.to_value()))
+        })
+    }
+
+    /// As [`Self::next_live`], for a version that a webhook translates to.
+    async fn next_converted(&mut self) -> Option<Bytes> {
+        loop {
+            let state = self.call.engine.store.state();
+            if state.rev == self.cursor {
+                return None;
+            }
+            if let Some(last) = self.overtaken(&state) {
+                return Some(last);
+            }
+            let events = self.events(&state);
+            let last = events.last().map_or(state.rev, |event| event.rev);
+            let both = |event: &Arc<Event>| [Some(event.object.clone()), event.previous.clone()];
+            let objects = events.iter().flat_map(both).flatten().collect();
+            let mut views = match self.views(objects).await {
+                Ok(views) => views.into_iter(),
+                Err(last) => return Some(last),
+            };
+            self.cursor = last;
+            let mut out = BytesMut::new();
+            for event in &events {
+                let object = views.next()?;
+                let previous = event.previous.as_ref().and_then(|_| views.next());
+                match self.seen(event, &object, previous.as_ref()) {
+                    Some((word, false)) => self.put(&mut out, word, &object),
+                    Some((word, true)) => {
+                        let gone = previous.as_ref()?.at_revision(event.rev);
+                        self.put(&mut out, word, &gone);
+                    }
+                    None => {}
+                }
+            }
+            if !out.is_empty() {
+                return Some(out.freeze());
+            }
+        }
+    }
+
+    /// Events after the cursor that are about the watched namespace, up to a chunk of bytes.
+    fn events(&self, state: &State) -> Vec<Arc<Event>> {
+        let newer = (Bound::Excluded(self.cursor), Bound::Unbounded);
+        let collection = state.collection(&self.call.resource.storage);
+        let events = collection.into_iter().flat_map(|c| c.events.range(newer));
+        let namespace = self.call.list_namespace();
+        let mut bytes = 0;
+        events
+            .map(|(_, event)| event)
+            .filter(|e| namespace.is_none_or(|ns| ns == &*e.object.key.namespace))
+            .take_while(|event| {
+                let room = bytes < CHUNK_BYTES;
+                bytes += event.object.body.len();
+                room
+            })
+            .cloned()
+            .collect()
+    }
+
+    /// The last line of a watch that history has overtaken.
+    fn overtaken(&mut self, state: &State) -> Option<Bytes> {
+        let compacted = state.compacted(&self.call.resource.storage);
+        if self.cursor >= compacted {
+            return None;
+        }
+        self.done = true;
+        let status = Status::too_old(self.cursor, compacted);
+        Some(line("ERROR", &render::to_bytes(&status.to_value())))
+    }
+
     /// Events after the cursor, up to a chunk of bytes.
     fn next_live(&mut self) -> Option<Bytes> {
         let state = self.call.engine.store.state();
         if state.rev == self.cursor {
             return None;
         }
-        let storage = &self.call.resource.storage;
-        let compacted = state.compacted(storage);
-        if self.cursor < compacted {
-            self.done = true;
-            let status = Status::too_old(self.cursor, compacted);
-            return Some(line("ERROR", &render::to_bytes(&status.to_value())));
+        if let Some(last) = self.overtaken(&state) {
+            return Some(last);
         }
         let newer = (Bound::Excluded(self.cursor), Bound::Unbounded);
-        let collection = state.collection(storage);
+        let collection = state.collection(&self.call.resource.storage);
         let events = collection.into_iter().flat_map(|c| c.events.range(newer));
         let mut out = BytesMut::new();
         let mut single = None;
@@ -289,11 +393,38 @@ impl Watch {
         {
             return None;
         }
-        let is = self.filter.matches(&event.object);
-        let was = event
-            .previous
-            .as_ref()
-            .is_some_and(|previous| self.filter.matches(previous));
+        let (word, left) = self.seen(event, &event.object, event.previous.as_ref())?;
+        if left {
+            let previous = event.previous.as_ref()?.at_revision(event.rev);
+            let mut out = BytesMut::new();
+            self.put(&mut out, word, &previous);
+            return Some(out.freeze());
+        }
+        let resource = &self.call.resource;
+        let shared = word == word_of(event.kind) && resource.conversion == Conversion::None;
+        if shared && let Some(form) = self.form() {
+            let shape = self.call.accepted.shape.clone();
+            return Some(event.encoded(form, || match shape {
+                As::Metadata(version) => line(word, &render::metadata(version, &event.object)),
+                _ => line(word, &render::body(resource, &event.object)),
+            }));
+        }
+        let mut out = BytesMut::new();
+        self.put(&mut out, word, &event.object);
+        Some(out.freeze())
+    }
+
+    /// What an event is to this client, with the objects as it sees them; `None` when it is none of
+    /// its business. True beside the word means that the object left the selection: the client sees
+    /// its last state inside, at the new revision.
+    fn seen(
+        &self,
+        event: &Event,
+        object: &Object,
+        previous: Option<&Arc<Object>>,
+    ) -> Option<(&'static str, bool)> {
+        let is = self.filter.matches(object);
+        let was = previous.is_some_and(|previous| self.filter.matches(previous));
         let seen = match (event.kind, was, is) {
             (EventKind::Added, _, true) => EventKind::Added,
             (EventKind::Modified, false, true) => EventKind::Added,
@@ -305,29 +436,8 @@ impl Watch {
             _ => return None,
         };
         self.sent.inc();
-        let word = match seen {
-            EventKind::Added => "ADDED",
-            EventKind::Modified => "MODIFIED",
-            EventKind::Deleted => "DELETED",
-        };
-        if seen == EventKind::Deleted && event.kind == EventKind::Modified {
-            // It left the selection: the client sees its last state inside, at the new revision.
-            let previous = event.previous.as_ref()?.at_revision(event.rev);
-            let mut out = BytesMut::new();
-            self.put(&mut out, word, &previous);
-            return Some(out.freeze());
-        }
-        let shared = seen == event.kind && self.call.resource.conversion == Conversion::None;
-        if shared && let Some(form) = self.form() {
-            let shape = self.call.accepted.shape.clone();
-            return Some(event.encoded(form, || match shape {
-                As::Metadata(version) => line(word, &render::metadata(version, &event.object)),
-                _ => line(word, &event.object.body),
-            }));
-        }
-        let mut out = BytesMut::new();
-        self.put(&mut out, word, &event.object);
-        Some(out.freeze())
+        let left = seen == EventKind::Deleted && event.kind == EventKind::Modified;
+        Some((word_of(seen), left))
     }
 
     /// Which remembered encoding of an event this watch uses, if any.
@@ -375,6 +485,14 @@ impl Watch {
         };
         let object = json!({"kind": kind, "apiVersion": api_version, "metadata": metadata});
         line("BOOKMARK", &render::to_bytes(&object))
+    }
+}
+
+fn word_of(kind: EventKind) -> &'static str {
+    match kind {
+        EventKind::Added => "ADDED",
+        EventKind::Modified => "MODIFIED",
+        EventKind::Deleted => "DELETED",
     }
 }
 

@@ -52,6 +52,7 @@ fn resource(row: &ResourceRow) -> Resource {
         strategy: strategy::of(row),
         deprecation: None,
         custom: None,
+        webhook: None,
     }
 }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests are not seen as tests")]
 
 mod bad_input;
+mod conversion;
 mod custom;
 mod objects;
 mod paths;

@@ -3,7 +3,9 @@
 use std::{net::SocketAddr, time::Duration};
 
 use bytes::Bytes;
-use flotilla_apiserver::{ApiServer, Config, Handle, access::Identity, kubeconfig, store::History};
+use flotilla_apiserver::{
+    ApiServer, Config, Handle, access::Identity, body::Body, kubeconfig, store::History,
+};
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -71,6 +73,13 @@ impl Reply {
     pub(crate) fn message(&self) -> String {
         self.json()["message"].as_str().unwrap_or("").to_owned()
     }
+}
+
+/// A GET as the administrator whose body is still to come.
+pub(crate) async fn request(server: &Handle, target: &str) -> http::Response<Body> {
+    let request = Request::get(target).body(Full::new(Bytes::new())).unwrap();
+    let mut service = server.client_service(Identity::internal("admin"));
+    service.call(request).await.unwrap()
 }
 
 /// One request as the administrator.
