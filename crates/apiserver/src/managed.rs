@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use flotilla_machinery::{
     apply::{self, Shape, Versions},
+    builtin::Lists,
     fieldpath::{Path, PathElement, Set},
     group::{GroupKind, split_api_version},
     status::{FieldError, Status},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     call::Call,
@@ -26,8 +27,13 @@ pub(crate) fn track(
     old: Option<&Value>,
     manager: &str,
 ) {
-    let tracked = with_context(call, cx, manager, false, |ctx| {
-        apply::track_update(old, std::mem::take(new), ctx)
+    let tracked = with_context(call, cx, manager, false, |ctx| match old {
+        Some(_) => apply::track_update(old, std::mem::take(new), ctx),
+        None => {
+            let mut blank = Value::Object(Map::new());
+            cx.resource.emit(&mut blank, Lists::AsGiven);
+            apply::track_creation(&blank, std::mem::take(new), ctx)
+        }
     });
     *new = tracked;
 }

@@ -14,7 +14,11 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use flotilla_machinery::schema::{Schema, TypeId};
+use flotilla_machinery::{
+    builtin::{self as kinds, Lists},
+    schema::{Schema, TypeId},
+};
+use serde_json::Value;
 
 pub use self::builtin::built_in;
 pub use self::strategy::{
@@ -190,6 +194,13 @@ pub struct Registry {
 // === impl Resource ===
 
 impl Resource {
+    /// Brings an object of a built-in kind to the form in which Go writes it; custom resources have none.
+    pub fn emit(&self, object: &mut Value, lists: Lists) {
+        if self.custom.is_none() {
+            kinds::emit(object, &self.shape.schema, self.shape.root, lists);
+        }
+    }
+
     /// `v1` or `apps/v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {

@@ -2,6 +2,7 @@
 //! translation of commit errors.
 
 use flotilla_machinery::{
+    builtin::Lists,
     names,
     status::{FieldError, Status},
 };
@@ -30,11 +31,13 @@ pub(crate) fn prepare_create(
         call.warn(warning);
     }
     meta::stamp_new(object, &uuid::Uuid::new_v4().to_string(), cx.now);
-    strategy.prepare_create(cx, object);
+    // Whoever writes owns what it wrote and its defaults, not what the kind's rules make of it.
     strategy.fill_defaults(object);
+    cx.resource.emit(object, Lists::AsGiven);
     if let Owner::Update(manager) = owner {
         managed::track(call, cx, object, None, manager);
     }
+    strategy.prepare_create(cx, object);
     guard::check(call, object, None)?;
     strategy.allocate(cx, object, None)?;
     let mut errors = meta::validate(object, strategy.as_ref());
@@ -43,6 +46,7 @@ pub(crate) fn prepare_create(
     for text in strategy.warnings(cx, object, None) {
         call.warn(text);
     }
+    cx.resource.emit(object, Lists::Stored);
     Ok(())
 }
 
@@ -63,11 +67,12 @@ pub(crate) fn prepare_update(
         call.warn(warning);
     }
     meta::restore_server_owned(new, old);
-    strategy.prepare_update(cx, new, old);
     strategy.fill_defaults(new);
+    cx.resource.emit(new, Lists::AsGiven);
     if let Owner::Update(manager) = owner {
         managed::track(call, cx, new, Some(old), manager);
     }
+    strategy.prepare_update(cx, new, old);
     guard::check(call, new, Some(old))?;
     strategy.allocate(cx, new, Some(old))?;
     let mut errors = meta::validate(new, strategy.as_ref());
@@ -77,6 +82,7 @@ pub(crate) fn prepare_update(
     for text in strategy.warnings(cx, new, Some(old)) {
         call.warn(text);
     }
+    cx.resource.emit(new, Lists::Stored);
     Ok(())
 }
 

@@ -168,15 +168,26 @@ pub fn apply(live: Option<Value>, config: &Value, ctx: &Context<'_>) -> Result<A
 ///
 /// `live` is `None` for a creation. The request may replace `managedFields` (and reset them by
 /// `[]` or `[{}]`) except through subresources; what does not parse is ignored.
-pub fn track_update(live: Option<&Value>, mut new: Value, ctx: &Context<'_>) -> Value {
+pub fn track_update(live: Option<&Value>, new: Value, ctx: &Context<'_>) -> Value {
+    match live {
+        Some(live) => track(Some(live), live, new, ctx),
+        None => track_creation(&Value::Object(Map::new()), new, ctx),
+    }
+}
+
+/// [`track_update`] of an object that did not exist. `blank` is what an object of the kind is before anything is in it; what it
+/// has already is owned by nobody.
+pub fn track_creation(blank: &Value, new: Value, ctx: &Context<'_>) -> Value {
+    track(None, blank, new, ctx)
+}
+
+fn track(live: Option<&Value>, old: &Value, mut new: Value, ctx: &Context<'_>) -> Value {
     let asked = take_managed_fields(&mut new);
     let mut managers = managers_before_update(live, &asked, ctx).unwrap_or_default();
     if managers.0.is_empty() && live.is_some() {
         // An object that nobody tracks stays that way until something is applied to it.
         return new;
     }
-    let empty = Value::Object(Map::new());
-    let old = live.unwrap_or(&empty);
     let tracked = validate(ctx.shape, old, Duplicates::Allowed).is_ok()
         && validate(ctx.shape, &new, Duplicates::Allowed).is_ok()
         && take_changes(ctx, old, &new, &mut managers).is_ok();

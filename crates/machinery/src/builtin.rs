@@ -4,6 +4,7 @@
 //! `tables/resources.txt`, kept by hand) that are parsed on first use and then live as long as the
 //! process. Parsing takes about a millisecond in a release build and the result about a megabyte.
 
+mod emit;
 mod resources;
 mod types;
 
@@ -12,6 +13,7 @@ use std::sync::LazyLock;
 
 use crate::schema::{Schema, TypeId};
 
+pub use emit::{Lists, emit};
 pub use resources::{ResourceRow, SubresourceRow};
 
 static TYPES: LazyLock<Types> = LazyLock::new(|| types::parse(include_str!("../tables/types.txt")));

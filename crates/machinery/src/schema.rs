@@ -100,6 +100,8 @@ pub struct Field {
     pub ty: TypeId,
     /// Whether the published schema lists it as required.
     pub required: bool,
+    /// Whether Go writes the field even when nothing is in it; for built-in kinds.
+    pub always: bool,
     /// Whether `null` is a value rather than the absence of one (custom resources only).
     pub nullable: bool,
     /// The schema's default, if it has one.
@@ -260,6 +262,7 @@ impl Field {
             name: name.into(),
             ty,
             required: false,
+            always: false,
             nullable: false,
             default: None,
             patch: Patch::default(),

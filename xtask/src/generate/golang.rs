@@ -23,6 +23,10 @@ pub(super) struct GoField {
     pub(super) tag: Option<u32>,
     /// Whether the protobuf field says it is repeated (slices need not).
     pub(super) repeated: bool,
+    /// Whether the JSON tag lets the field out when it is empty (`omitempty`), which does nothing to structs.
+    pub(super) omit_empty: bool,
+    /// Whether the JSON tag lets the field out when it is zero (`omitzero`).
+    pub(super) omit_zero: bool,
     /// Value of a `+default=` marker.
     pub(super) default: Option<Value>,
 }
@@ -141,7 +145,8 @@ fn read_field(line: &str) -> Option<GoField> {
     let (declaration, tags) = line.split_once('`')?;
     let json = tag_value(tags, "json")?;
     let ty = declaration.split_whitespace().last()?;
-    let inline = json.split(',').skip(1).any(|option| option == "inline");
+    let option = |wanted: &str| json.split(',').skip(1).any(|option| option == wanted);
+    let inline = option("inline");
     let name = json.split(',').next().unwrap_or_default();
     let proto = tag_value(tags, "protobuf").unwrap_or_default();
     let parts: Vec<&str> = proto.split(',').collect();
@@ -155,6 +160,8 @@ fn read_field(line: &str) -> Option<GoField> {
         pointer: ty.starts_with('*'),
         tag: parts.get(1).and_then(|number| number.parse().ok()),
         repeated: parts.get(2) == Some(&"rep"),
+        omit_empty: option("omitempty"),
+        omit_zero: option("omitzero"),
         default: None,
     })
     .filter(|field| field.json != "-")

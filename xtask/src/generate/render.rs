@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
-use super::golang::{Flat, Packages};
+use super::golang::{Flat, GoField, Packages};
 
 const HEADER: &str = "\
 # Shapes of the built-in types of Kubernetes v1.35.
@@ -75,6 +75,12 @@ fn property(out: &mut String, name: &str, schema: &Value, required: bool, go: &F
     if required {
         out.push_str(" required");
     }
+    if go
+        .get(name)
+        .is_some_and(|(_, field)| is_always_written(field, schema))
+    {
+        out.push_str(" always");
+    }
     match schema["x-kubernetes-map-type"].as_str() {
         None => {}
         Some(kind) => write!(out, " {kind}")?,
@@ -105,6 +111,19 @@ fn property(out: &mut String, name: &str, schema: &Value, required: bool, go: &F
     out.push('\n');
     Ok(())
 }
+
+/// Whether Go writes the field even when nothing is in it.
+fn is_always_written(field: &GoField, schema: &Value) -> bool {
+    let is_struct = !field.pointer
+        && schema["$ref"].is_string()
+        && !field.ty.starts_with("[]")
+        && !field.ty.starts_with("map[")
+        && !NAMED_SCALARS.contains(&field.ty.rsplit('.').next().unwrap_or_default());
+    !field.omit_zero && (is_struct || !field.omit_empty)
+}
+
+/// Types with a definition of their own that are no structs in Go.
+const NAMED_SCALARS: &[&str] = &["FieldsV1", "JSON"];
 
 fn type_of(schema: &Value) -> Result<String> {
     if let Some(reference) = schema["$ref"].as_str() {

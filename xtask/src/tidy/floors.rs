@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::{Complaint, crates, read};
 
 /// Crates beside the house: they look at it from outside.
-const BESIDE: &[&str] = &["bench", "testkit"];
+const BESIDE: &[&str] = &["bench", "oracle", "testkit"];
 
 /// The floor of each crate.
 const FLOORS: &[(&str, u8)] = &[

@@ -65,6 +65,10 @@ const SHELLS: &[(&str, &[&str])] = &[
     ),
     ("logs", &["*"]),
     ("operator", &["*"]),
+    (
+        "oracle",
+        &["corpus", "known", "main", "recording", "replay"],
+    ),
     ("telemetry", &["*"]),
     ("testkit", &["*"]),
 ];

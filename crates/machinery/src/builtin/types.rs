@@ -3,7 +3,7 @@
 //! ```text
 //! = NAME TYPE                        another name for a type
 //! struct NAME [atomic] [gvk=G/V/K]   a struct; its fields follow, sorted by name
-//!  FIELD TYPE [tag=[N/[N/]]N] [ptr] [required] [atomic|granular] [list=set|list=map:KEY,…]
+//!  FIELD TYPE [tag=[N/[N/]]N] [ptr] [required] [always] [atomic|granular] [list=set|list=map:KEY,…]
 //!      [patch=STRATEGY] [key=MERGEKEY] [default=JSON]
 //! ```
 //! `TYPE` is a scalar's name, `any`, the name of a struct, `[]TYPE` or `{}TYPE` (a map). Numbers
@@ -114,6 +114,7 @@ impl Reader {
                 Some(("patch", strategy)) => strategies(strategy, &mut field.patch),
                 Some(("key", key)) => field.patch.merge_key = Some(key.into()),
                 None if word == "required" => field.required = true,
+                None if word == "always" => field.always = true,
                 None if word == "ptr" => {
                     if let Some(proto) = &mut field.proto {
                         proto.pointer = true;

@@ -1,0 +1,60 @@
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn what_is_equal_stays_equal() {
+    let mut mask = Mask::default();
+    let object = |version: &str| {
+        json!({
+            "kind": "Service",
+            "metadata": {
+                "name": "web-x7k2p", "generateName": "web-", "resourceVersion": version,
+                "uid": "0a1b2c3d-0000-1111-2222-333344445555", "creationTimestamp": "2026-01-02T03:04:05Z",
+            },
+            "spec": {"clusterIP": "10.96.3.4", "clusterIPs": ["10.96.3.4"], "ports": [{"port": 80, "nodePort": 30001}]},
+        })
+    };
+    let masked = |version: &str| {
+        json!({
+            "kind": "Service",
+            "metadata": {
+                "name": "web-SUFFIX", "generateName": "web-", "resourceVersion": version,
+                "uid": "UID", "creationTimestamp": "TIME",
+            },
+            "spec": {"clusterIP": "IP1", "clusterIPs": ["IP1"], "ports": [{"port": 80, "nodePort": "PORT1"}]},
+        })
+    };
+    assert_eq!(mask.body(object("12")), masked("RV1"));
+    assert_eq!(mask.body(object("15")), masked("RV2"));
+    assert_eq!(mask.body(object("12")), masked("RV1"));
+}
+
+#[test]
+fn lists_tables_and_texts() {
+    let mut mask = Mask::default();
+    let table = json!({
+        "kind": "Table", "metadata": {"resourceVersion": "7", "continue": "abc"},
+        "rows": [{"cells": ["a", "2m3s", 3]}],
+    });
+    let want = json!({
+        "kind": "Table", "metadata": {"resourceVersion": "HERE", "continue": "TOKEN"},
+        "rows": [{"cells": ["a", "AGE", 3]}],
+    });
+    assert_eq!(mask.body(table), want);
+    assert_eq!(
+        mask.body(json!({"items": [], "metadata": {"resourceVersion": "9"}}))["metadata"],
+        json!({"resourceVersion": "HERE"})
+    );
+    for (text, want) in [
+        ("at 2026-01-02T03:04:05.000006Z", "at TIME"),
+        ("token eyJhbGciOiJ9.eyJhdWQi.c2ln_x", "token TOKEN"),
+        (
+            "volume kube-api-access-zx81q",
+            "volume kube-api-access-SUFFIX",
+        ),
+        ("IP 10.0.3.4", "IP IP1"),
+    ] {
+        assert_eq!(mask.text(text), want);
+    }
+}
