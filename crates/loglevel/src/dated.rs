@@ -104,7 +104,7 @@ fn without_level(line: &[u8], header: usize, head: &Head, depth: u8) -> Record {
                 record
             }
         }
-        Some(b'a'..=b'z') => logfmt::classify(line, start)
+        Some(b'a'..=b'z') => logfmt::classify(line, start, &mut ())
             .filter(|inner| inner.severity != 0)
             .unwrap_or(record),
         _ => record,

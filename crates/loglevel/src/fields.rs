@@ -1,7 +1,9 @@
 //! The fields of a line beyond what the record already names, parsed one at a time as they are asked for.
 
-use crate::json::{Kind, Members};
+use crate::Notes;
+use crate::json::Members;
 use crate::logfmt;
+use crate::notes::{Form, Noted};
 use crate::record::{Record, Span};
 use crate::scan::{closing_quote, skip_blanks};
 
@@ -29,7 +31,7 @@ pub struct Field<'a> {
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     line: &'a [u8],
-    known: [Span; 7],
+    known: Known,
     kind: Walk<'a>,
 }
 
@@ -37,20 +39,20 @@ pub struct Fields<'a> {
 enum Walk<'a> {
     Json(Members<'a>),
     Pairs(usize),
+    Noted(std::slice::Iter<'a, Noted>),
     None,
 }
 
-impl<'a> Fields<'a> {
-    pub(crate) fn of(record: &Record, line: &'a [u8]) -> Fields<'a> {
-        let line = line.get(..record.rest.end as usize).unwrap_or(&[]);
-        let start = record.rest.start as usize;
-        let kind = match line.get(start) {
-            Some(b'{') => Walk::Json(Members::new(line, start)),
-            Some(_) if record.message == record.rest => Walk::Pairs(message_end(line, start)),
-            Some(_) => Walk::Pairs(start),
-            None => Walk::None,
-        };
-        let known = [
+/// Where the values stand that the record names, so that they are neither shown twice nor read again.
+#[derive(Clone, Debug)]
+struct Known([Span; KNOWN]);
+
+/// Level, timestamp, logger, caller, thread, message and error.
+const KNOWN: usize = 7;
+
+impl Known {
+    fn of(record: &Record) -> Known {
+        let spans = [
             record.level_raw,
             record.timestamp,
             record.logger,
@@ -59,11 +61,65 @@ impl<'a> Fields<'a> {
             record.message,
             record.error,
         ];
-        Fields { line, known, kind }
+        // An absent part must not be found at any place.
+        Known(spans.map(|span| {
+            if span.is_empty() {
+                Span {
+                    start: u32::MAX,
+                    end: 0,
+                }
+            } else {
+                span
+            }
+        }))
     }
 
-    fn is_known(&self, value: Span) -> bool {
-        !value.is_empty() && self.known.contains(&value)
+    /// The end of the known value that begins at `start`.
+    #[inline(always)]
+    fn end_of(&self, start: usize) -> Option<usize> {
+        let found = self.0.iter().find(|span| span.start as usize == start)?;
+        Some(found.end as usize)
+    }
+
+    /// Whether this is a known value. No early end: seven comparisons without a branch are cheaper than one that is
+    /// guessed wrongly.
+    #[inline(always)]
+    fn has(&self, value: Span) -> bool {
+        self.0
+            .iter()
+            .fold(false, |has, span| has | (*span == value))
+    }
+
+    /// The end of the pair of this key, when its value is known and ends like one.
+    #[inline(always)]
+    fn pair_end(&self, line: &[u8], key: Span) -> Option<usize> {
+        let value = key.end as usize + 1;
+        let quoted = line.get(value) == Some(&b'"');
+        let end = self.end_of(value + usize::from(quoted))?;
+        match line.get(end) {
+            Some(b'"') if quoted => Some(end + 1),
+            None | Some(b' ' | b'\t') if !quoted => Some(end),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn of(record: &Record, line: &'a [u8], notes: Option<&'a Notes>) -> Fields<'a> {
+        let line = line.get(..record.rest.end as usize).unwrap_or(&[]);
+        let start = record.rest.start as usize;
+        let kind = match line.get(start) {
+            _ if let Some(pairs) = notes.and_then(Notes::pairs) => Walk::Noted(pairs.iter()),
+            Some(b'{') => Walk::Json(Members::new(line, start)),
+            Some(_) if record.message == record.rest => Walk::Pairs(message_end(line, start)),
+            Some(_) => Walk::Pairs(start),
+            None => Walk::None,
+        };
+        Fields {
+            line,
+            known: Known::of(record),
+            kind,
+        }
     }
 }
 
@@ -96,43 +152,42 @@ impl<'a> Iterator for Fields<'a> {
 
     fn next(&mut self) -> Option<Field<'a>> {
         loop {
-            let (key, span, value) = match &mut self.kind {
+            let noted = match &mut self.kind {
                 Walk::None => return None,
+                Walk::Noted(pairs) => *pairs.next()?,
                 Walk::Json(members) => {
-                    let (key, value) = members.next()?;
-                    let text = value.span.of(self.line);
-                    let field = match value.kind {
-                        Kind::String => FieldValue::Escaped(text),
-                        _ => FieldValue::Json(text),
-                    };
-                    (key, value.span, field)
+                    let key = members.key()?;
+                    let known = self.known.end_of(members.value_start());
+                    if known.is_some_and(|end| members.step_over(end)) {
+                        continue;
+                    }
+                    members.value()?.noted(key)
                 }
                 Walk::Pairs(at) => {
-                    let pair = next_pair(self.line, at)?;
-                    let text = pair.value.of(self.line);
-                    let field = match (pair.bare, pair.quoted) {
-                        (true, _) => FieldValue::Json(b"true"),
-                        (false, true) => FieldValue::Escaped(text),
-                        (false, false) => FieldValue::Text(text),
-                    };
-                    (pair.key, pair.value, field)
+                    let key = logfmt::next_key(self.line, *at)?;
+                    if let Some(next) = self.known.pair_end(self.line, key) {
+                        *at = next;
+                        continue;
+                    }
+                    let pair = logfmt::pair_of(self.line, key);
+                    *at = pair.next;
+                    pair.noted()
                 }
             };
-            if !self.is_known(span) {
+            if !self.known.has(noted.value) {
+                let text = noted.value.of(self.line);
                 return Some(Field {
-                    key: key.of(self.line),
-                    value,
+                    key: noted.key.of(self.line),
+                    value: match noted.form {
+                        Form::Text => FieldValue::Text(text),
+                        Form::Escaped => FieldValue::Escaped(text),
+                        Form::Json => FieldValue::Json(text),
+                        Form::Absent => FieldValue::Json(b"true"),
+                    },
                 });
             }
         }
     }
-}
-
-fn next_pair(line: &[u8], at: &mut usize) -> Option<logfmt::Pair> {
-    let mut pairs = logfmt::pairs(line, *at);
-    let pair = pairs.next()?;
-    *at = pair.next;
-    Some(pair)
 }
 
 #[cfg(test)]

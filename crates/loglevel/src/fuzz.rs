@@ -4,15 +4,21 @@
 
 use crate::cri::{Entry, Joined, Joiner, Stream};
 use crate::lines::Lines;
-use crate::{Hint, Record, Span, classify, cri, multiline, time};
+use crate::{Hint, Notes, Record, Span, classify, classify_noting, cri, multiline, time};
 
-/// [`classify`] keeps every span inside the line, and what hangs on a record is walked too.
+/// [`classify`] keeps every span inside the line, what hangs on a record is walked too, and notes change nothing.
 pub fn classify_any(data: &[u8]) {
     let mut hint = Hint::default();
     let mut joiner = multiline::Joiner::default();
+    let mut notes = Notes::default();
     for line in data.split(|byte| *byte == b'\n') {
         let record = classify(line, &hint);
         check(line, &record);
+        assert_eq!(classify_noting(line, &hint, &mut notes), record);
+        assert!(
+            record.fields_noted(line, &notes).eq(record.fields(line)),
+            "fields depend on notes"
+        );
         hint.learn(&record);
         joiner.step(line, &record, 0);
         assert!(record.fields(line).take(100_000).count() <= line.len());
@@ -22,6 +28,17 @@ pub fn classify_any(data: &[u8]) {
         };
         time::parse(record.timestamp.of(line), &context);
         time::parse(line, &time::Context::default());
+        same_moment(record.timestamp.of(line));
+    }
+}
+
+/// The short way to write a moment says what the long way says.
+fn same_moment(text: &[u8]) {
+    if let Some(short) = time::utc_as_written(text) {
+        let mut long = Vec::new();
+        let moment = time::parse(text, &time::Context::default());
+        time::write_rfc3339(moment.expect("it was read the short way"), &mut long);
+        assert_eq!(long, short);
     }
 }
 

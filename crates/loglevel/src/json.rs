@@ -1,7 +1,7 @@
 //! JSON objects, scanned once without building anything.
 //!
-//! The scan walks the top-level keys, remembers where the interesting values stand and which key carries the level, and
-//! stops as soon as nothing better can follow. A line cut short is read as far as it goes. Nested objects are entered
+//! The scan walks the top-level keys and remembers where the interesting values stand and which key carries the level.
+//! A line cut short is read as far as it goes. Nested objects are entered
 //! only under the few keys where a logger puts a level, a time or a message (`log.level`, `syslog.severity`, loguru's
 //! `record`, tracing's `fields`, MongoDB's `t`), never deeper: a `level` inside somebody's payload is not the line's.
 
@@ -9,6 +9,7 @@ mod keys;
 mod shape;
 
 use crate::level;
+use crate::notes::{Form, Note, Noted};
 use crate::record::{Record, Source, Span};
 use crate::scan::closing_quote;
 use keys::{Key, key};
@@ -28,6 +29,22 @@ pub(crate) enum Kind {
     Literal,
     Object,
     Array,
+}
+
+impl Value {
+    /// The member with this key.
+    #[inline(always)]
+    pub(crate) fn noted(self, key: Span) -> Noted {
+        let form = match self.kind {
+            Kind::String => Form::Escaped,
+            _ => Form::Json,
+        };
+        Noted {
+            key,
+            value: self.span,
+            form,
+        }
+    }
 }
 
 /// A cursor over the members of one object.
@@ -59,6 +76,12 @@ impl<'a> Members<'a> {
     /// The next key and value; `None` at the closing brace or where the text stops being JSON.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<(Span, Value)> {
+        Some((self.key()?, self.value()?))
+    }
+
+    /// The next key; afterwards its value must be read or stepped over.
+    #[inline(always)]
+    pub(crate) fn key(&mut self) -> Option<Span> {
         self.skip_space();
         if self.line.get(self.at) == Some(&b',') {
             self.at += 1;
@@ -78,11 +101,33 @@ impl<'a> Members<'a> {
         }
         self.at += 1;
         self.skip_space();
-        Some((Span::new(start, end), self.value()?))
+        Some(Span::new(start, end))
     }
 
+    /// Where the value begins that follows the key just read, behind its quote.
     #[inline(always)]
-    fn value(&mut self) -> Option<Value> {
+    pub(crate) fn value_start(&self) -> usize {
+        self.at + usize::from(self.line.get(self.at) == Some(&b'"'))
+    }
+
+    /// Steps over the value just ahead, whose last byte stands before `end`; `false` when no value can end there.
+    #[inline(always)]
+    pub(crate) fn step_over(&mut self, end: usize) -> bool {
+        let is_string = self.line.get(self.at) == Some(&b'"');
+        let ends = match self.line.get(end) {
+            Some(b'"') => is_string,
+            Some(b',' | b'}' | b' ') => !is_string,
+            _ => false,
+        };
+        if ends {
+            self.at = end + usize::from(is_string);
+        }
+        ends
+    }
+
+    /// The value that follows the key just read.
+    #[inline(always)]
+    pub(crate) fn value(&mut self) -> Option<Value> {
         let start = self.at;
         let kind = match *self.line.get(start)? {
             b'"' => {
@@ -133,23 +178,38 @@ impl<'a> Members<'a> {
         let mut depth = 0usize;
         while let Some(byte) = self.line.get(self.at) {
             self.at += 1;
-            match byte {
-                b'"' => {
+            match NESTING[usize::from(*byte)] {
+                0 => {}
+                QUOTE => {
                     self.at =
                         closing_quote(self.line, self.at).map_or(self.line.len(), |end| end + 1)
                 }
-                b'{' | b'[' => depth += 1,
-                b'}' | b']' => {
+                OPEN => depth += 1,
+                _ => {
                     depth -= 1;
                     if depth == 0 {
                         return;
                     }
                 }
-                _ => {}
             }
         }
     }
 }
+
+const QUOTE: u8 = 1;
+const OPEN: u8 = 2;
+const CLOSE: u8 = 3;
+
+/// What a byte means to whoever steps over nested values; 0 for most.
+static NESTING: [u8; 256] = {
+    let mut table = [0; 256];
+    table[b'"' as usize] = QUOTE;
+    table[b'{' as usize] = OPEN;
+    table[b'[' as usize] = OPEN;
+    table[b'}' as usize] = CLOSE;
+    table[b']' as usize] = CLOSE;
+    table
+};
 
 /// The level found so far: the rank of its key (lower is better) and what it says.
 struct Best {
@@ -163,7 +223,7 @@ struct Best {
 const NO_RANK: u8 = u8::MAX;
 
 /// The record of a line that begins with `{`.
-pub(crate) fn classify(line: &[u8]) -> Option<Record> {
+pub(crate) fn classify<N: Note>(line: &[u8], notes: &mut N) -> Option<Record> {
     let mut members = Members::new(line, 0);
     let mut record = Record {
         rest: Span::new(0, line.len()),
@@ -179,16 +239,13 @@ pub(crate) fn classify(line: &[u8]) -> Option<Record> {
     let mut n_members = 0;
     while let Some((name, value)) = members.next() {
         n_members += 1;
-        let name = name.of(line);
-        let key = key(name);
+        notes.note(value.noted(name));
+        let key = key(name.of(line));
         if key == Key::Other {
             continue;
         }
         shape.see(key, value.kind);
         assign(line, key, value, &mut record, &mut best, &mut shape);
-        if best.rank == 0 && shape.decided(&record) {
-            break;
-        }
     }
     if n_members == 0 && !members.closed {
         return None;

@@ -46,6 +46,9 @@ pub const LEVELS: [Level; 10] = [
     Level::Emergency,
 ];
 
+/// The highest severity number of OpenTelemetry.
+pub const SEVERITY_MAX: u8 = 24;
+
 impl Level {
     /// The word of our own output: `trace` … `emergency`, or `unknown`.
     pub fn name(self) -> &'static str {

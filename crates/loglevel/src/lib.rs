@@ -41,6 +41,7 @@ mod klog;
 pub mod lines;
 mod logfmt;
 pub mod multiline;
+mod notes;
 mod scan;
 mod stamp;
 mod syslog;
@@ -52,8 +53,9 @@ mod words;
 pub use ansi::sequence_end as ansi_sequence_end;
 pub use fields::{Field, FieldValue, Fields};
 pub use format::{FORMATS, Format};
-pub use level::{LEVELS, Level, letter, value, word};
-pub use record::{Hint, Record, Source, Span};
+pub use level::{LEVELS, Level, SEVERITY_MAX, letter, value, word};
+pub use notes::Notes;
+pub use record::{Hint, Record, SOURCES, Source, Span};
 
 /// What this line says, without its newline; `hint` is what earlier lines of the same stream have taught.
 ///
@@ -67,6 +69,25 @@ pub fn classify(line: &[u8], hint: &Hint) -> Record {
         settle(line, hint, &mut record);
     }
     record
+}
+
+/// [`classify`], which also notes the pairs of a logfmt line and the members of a JSON line for [`Record::fields_noted`].
+pub fn classify_noting(line: &[u8], hint: &Hint, notes: &mut Notes) -> Record {
+    notes.clear();
+    let text = line.strip_suffix(b"\r").unwrap_or(line);
+    let noted = match text.first() {
+        Some(b'{') => json::classify(text, notes),
+        Some(b'A'..=b'Z' | b'a'..=b'z') => words::pairs(text, notes),
+        _ => None,
+    };
+    match noted {
+        // A line without a level may turn out to be something else.
+        Some(record) if record.severity != 0 => {
+            notes.finish();
+            record
+        }
+        _ => classify(line, hint),
+    }
 }
 
 /// How many lines may be wrapped in one another: a klog line behind `kubectl logs --timestamps` in a syslog message.
@@ -83,13 +104,13 @@ fn classify_inner(line: &[u8], depth: u8) -> Record {
         return Record::plain(Format::Empty, Span::default());
     };
     let record = match first {
-        b'{' => json::classify(line),
+        b'{' => json::classify(line, &mut ()),
         b'0'..=b'9' => numbers(line, depth),
         b'A'..=b'Z' | b'a'..=b'z' => words::classify(line, depth),
         b'[' => bracket::classify(line, depth),
         b'<' => syslog::classify(line, depth),
         b' ' | b'\t' => indented(line, depth),
-        b'@' => logfmt::classify(line, 0),
+        b'@' => logfmt::classify(line, 0, &mut ()),
         b'=' => erlang(line),
         b':' | b'-' => access_log(line),
         _ => None,

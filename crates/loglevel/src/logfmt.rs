@@ -6,8 +6,9 @@
 
 use crate::Format;
 use crate::level;
+use crate::notes::{Form, Note, Noted};
 use crate::record::{Record, Source, Span};
-use crate::scan::{closing_quote, skip_blanks};
+use crate::scan::{closing_quote, key_end, skip_blanks, word_end};
 
 /// One pair, as byte positions.
 #[derive(Clone, Copy, Debug)]
@@ -22,122 +23,145 @@ pub(crate) struct Pair {
     pub(crate) next: usize,
 }
 
+impl Pair {
+    #[inline(always)]
+    pub(crate) fn noted(&self) -> Noted {
+        let form = match (self.bare, self.quoted) {
+            (true, _) => Form::Absent,
+            (false, true) => Form::Escaped,
+            (false, false) => Form::Text,
+        };
+        Noted {
+            key: self.key,
+            value: self.value,
+            form,
+        }
+    }
+}
+
 /// Longest key; longer runs of letters are not keys.
 const KEY_BYTES_MAX: usize = 128;
 
-/// The pair at `at`, after blanks. `None` at the end of the line and where no key can begin.
-#[inline]
-pub(crate) fn pair(line: &[u8], at: usize) -> Option<Pair> {
+/// The key at `at`, after blanks. `None` at the end of the line and where no key can begin.
+#[inline(always)]
+pub(crate) fn key(line: &[u8], at: usize) -> Option<Span> {
     let start = skip_blanks(line, at);
-    let mut end = start;
-    while let Some(byte) = line.get(end) {
-        if matches!(byte, b'=' | b' ' | b'\t' | b'"') {
-            break;
-        }
-        end += 1;
-    }
-    if end == start || end - start > KEY_BYTES_MAX {
-        return None;
-    }
-    let key = Span::new(start, end);
+    let end = key_end(line, start);
+    (end > start && end - start <= KEY_BYTES_MAX).then(|| Span::new(start, end))
+}
+
+/// The pair of a key.
+#[inline(always)]
+pub(crate) fn pair_of(line: &[u8], key: Span) -> Pair {
+    let end = key.end as usize;
     if line.get(end) != Some(&b'=') {
-        return Some(Pair {
+        return Pair {
             key,
             value: Span::default(),
             quoted: false,
             bare: true,
-            next: end.max(start + 1),
-        });
+            next: end,
+        };
     }
     let value = end + 1;
     if line.get(value) == Some(&b'"')
         && let Some(close) = closing_quote(line, value + 1)
     {
-        return Some(Pair {
+        return Pair {
             key,
             value: Span::new(value + 1, close),
             quoted: true,
             bare: false,
             next: close + 1,
-        });
+        };
     }
-    let mut close = value;
-    while let Some(byte) = line.get(close) {
-        if matches!(byte, b' ' | b'\t') {
-            break;
-        }
-        close += 1;
-    }
-    Some(Pair {
+    let close = word_end(line, value);
+    Pair {
         key,
         value: Span::new(value, close),
         quoted: false,
         bare: false,
         next: close,
-    })
+    }
 }
 
-/// All pairs from `at`; what is not a pair (a lone quoted string) is stepped over.
-pub(crate) fn pairs(line: &[u8], at: usize) -> impl Iterator<Item = Pair> + '_ {
-    let mut at = at;
-    std::iter::from_fn(move || {
-        loop {
-            at = skip_blanks(line, at);
-            if at >= line.len() {
-                return None;
-            }
-            if let Some(pair) = pair(line, at) {
-                at = pair.next;
-                return Some(pair);
-            }
-            at = match line[at] {
-                b'"' => closing_quote(line, at + 1).map_or(line.len(), |close| close + 1),
-                _ => line[at..]
-                    .iter()
-                    .position(|byte| *byte == b' ')
-                    .map_or(line.len(), |found| at + found),
-            };
-            at += usize::from(line.get(at) == Some(&b'='));
-        }
-    })
+/// The pair at `at`, after blanks. `None` at the end of the line and where no key can begin.
+#[inline]
+pub(crate) fn pair(line: &[u8], at: usize) -> Option<Pair> {
+    Some(pair_of(line, key(line, at)?))
 }
 
-/// Whether pairs stand at the head of the text from `at`: a plausible first key, and two pairs among the first four
-/// tokens unless the line holds a single pair.
-fn begins_with_pairs(line: &[u8], at: usize) -> bool {
-    let mut n_pairs = 0;
-    let mut n_tokens = 0;
-    for pair in pairs(line, at).take(4) {
-        n_tokens += 1;
-        let key = pair.key.of(line);
-        let plausible = key.iter().all(|byte| {
-            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'@' | b'/')
-        });
-        if !pair.bare && plausible {
-            n_pairs += 1;
-        } else if n_tokens == 1 {
-            return false;
+/// The next key at or after `at`; what is not a pair (a lone quoted string) is stepped over.
+#[inline]
+pub(crate) fn next_key(line: &[u8], mut at: usize) -> Option<Span> {
+    loop {
+        if let Some(key) = key(line, at) {
+            return Some(key);
         }
-        if n_pairs == 2 {
+        at = skip_blanks(line, at);
+        at = match *line.get(at)? {
+            b'"' => closing_quote(line, at + 1).map_or(line.len(), |close| close + 1),
+            _ => memchr::memchr(b' ', &line[at..]).map_or(line.len(), |found| at + found),
+        };
+        at += usize::from(line.get(at) == Some(&b'='));
+    }
+}
+
+/// Tokens at the head among which two pairs must stand.
+const HEAD_TOKENS: u32 = 4;
+
+/// Counts what stands at the head of the text, to tell pairs from prose.
+#[derive(Default)]
+struct Opening {
+    n_tokens: u32,
+    n_pairs: u32,
+}
+
+impl Opening {
+    /// Looks at the next token; `false` once the text cannot be logfmt any more: it must begin with a plausible key, and
+    /// have two pairs among its first tokens.
+    #[inline]
+    fn goes_on(&mut self, line: &[u8], pair: &Pair) -> bool {
+        if self.n_pairs >= 2 {
             return true;
         }
+        self.n_tokens += 1;
+        self.n_pairs += u32::from(!pair.bare && is_plausible(pair.key.of(line)));
+        self.n_pairs >= 2 || self.n_pairs == 1 && self.n_tokens < HEAD_TOKENS
     }
-    n_pairs == 1 && n_tokens == 1
+
+    /// Whether the text was logfmt: two pairs, or a single one and nothing else.
+    fn is_logfmt(&self) -> bool {
+        self.n_pairs >= 2 || self.n_pairs == 1 && self.n_tokens == 1
+    }
+}
+
+fn is_plausible(key: &[u8]) -> bool {
+    key.iter().all(|byte| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'@' | b'/')
+    })
 }
 
 /// The record of a line whose pairs begin at `at`.
-pub(crate) fn classify(line: &[u8], at: usize) -> Option<Record> {
-    if !begins_with_pairs(line, at) {
-        return None;
-    }
+pub(crate) fn classify<N: Note>(line: &[u8], at: usize, notes: &mut N) -> Option<Record> {
     let mut record = Record {
         confidence: 90,
         rest: Span::new(at, line.len()),
         ..Record::default()
     };
-    let mut seen = Seen::default();
-    for pair in pairs(line, at) {
+    let (mut opening, mut seen) = (Opening::default(), Seen::default());
+    let mut next = at;
+    while let Some(key) = next_key(line, next) {
+        let pair = pair_of(line, key);
+        next = pair.next;
+        if !opening.goes_on(line, &pair) {
+            return None;
+        }
+        notes.note(pair.noted());
         assign(line, &pair, &mut record, &mut seen);
+    }
+    if !opening.is_logfmt() {
+        return None;
     }
     record.format = seen.format(line, &record);
     Some(record)
@@ -184,6 +208,7 @@ impl Seen {
     }
 }
 
+#[inline(always)]
 fn assign(line: &[u8], pair: &Pair, record: &mut Record, seen: &mut Seen) {
     if pair.bare {
         return;

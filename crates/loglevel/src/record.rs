@@ -1,6 +1,6 @@
 //! What we say about one line: the [`Record`], and the [`Hint`] that a stream carries from line to line.
 
-use crate::{Fields, Format, Level};
+use crate::{Fields, Format, Level, Notes};
 
 /// A range of bytes inside a line; empty when the part is absent.
 ///
@@ -70,6 +70,19 @@ pub enum Source {
     #[default]
     None,
 }
+
+/// Every source, in the order of their declaration.
+pub const SOURCES: [Source; 9] = [
+    Source::Rule,
+    Source::JsonKey,
+    Source::Header,
+    Source::Logfmt,
+    Source::Token,
+    Source::Trace,
+    Source::Inherited,
+    Source::Stream,
+    Source::None,
+];
 
 impl Source {
     /// The word used in output and metrics.
@@ -149,7 +162,12 @@ impl Record {
 
     /// The fields beyond level, time, logger, caller and message, parsed as they are asked for.
     pub fn fields<'a>(&self, line: &'a [u8]) -> Fields<'a> {
-        Fields::of(self, line)
+        Fields::of(self, line, None)
+    }
+
+    /// [`Record::fields`] of a line whose pairs [`crate::classify_noting`] has noted.
+    pub fn fields_noted<'a>(&self, line: &'a [u8], notes: &'a Notes) -> Fields<'a> {
+        Fields::of(self, line, Some(notes))
     }
 
     pub(crate) fn shifted(mut self, by: usize) -> Record {

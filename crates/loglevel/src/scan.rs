@@ -80,11 +80,43 @@ pub(crate) fn skip_spaces(line: &[u8], mut at: usize) -> usize {
     at
 }
 
+const SPACE: u64 = LOW * b' ' as u64;
+const TAB: u64 = LOW * b'\t' as u64;
+
 /// The end of the run of bytes from `at` that are neither space nor tab.
 #[inline]
 pub(crate) fn word_end(line: &[u8], mut at: usize) -> usize {
+    while let Some(word) = load(line, at) {
+        let hits = zero_bytes(word ^ SPACE) | zero_bytes(word ^ TAB);
+        if hits != 0 {
+            return at + (hits.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
     while let Some(byte) = line.get(at) {
         if matches!(byte, b' ' | b'\t') {
+            break;
+        }
+        at += 1;
+    }
+    at
+}
+
+/// The end of the key from `at`: the next space, tab, equals sign or quote.
+#[inline]
+pub(crate) fn key_end(line: &[u8], mut at: usize) -> usize {
+    const EQUALS: u64 = LOW * b'=' as u64;
+    const QUOTE: u64 = LOW * b'"' as u64;
+    while let Some(word) = load(line, at) {
+        let blanks = zero_bytes(word ^ SPACE) | zero_bytes(word ^ TAB);
+        let hits = blanks | zero_bytes(word ^ EQUALS) | zero_bytes(word ^ QUOTE);
+        if hits != 0 {
+            return at + (hits.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while let Some(byte) = line.get(at) {
+        if matches!(byte, b' ' | b'\t' | b'=' | b'"') {
             break;
         }
         at += 1;

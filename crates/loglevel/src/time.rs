@@ -326,11 +326,12 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
 }
 
-/// Year, month and day of a number of days since 1970-01-01.
+/// Year, month and day of a number of days since 1970-01-01, within the range of [`Nanos`]. Source: as [`days`],
+/// civil_from_days; all days of the range lie behind the first of March of the year 0, so that no sign is needed.
 fn civil(days: i64) -> (i64, i64, i64) {
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let of_era = z - era * 146_097;
+    let z = (days + 719_468) as u32;
+    let era = z / 146_097;
+    let of_era = z % 146_097;
     let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let shifted = (5 * of_year + 2) / 153;
@@ -340,14 +341,73 @@ fn civil(days: i64) -> (i64, i64, i64) {
         shifted - 9
     };
     (
-        year + era * 400 + i64::from(month <= 2),
-        month,
-        of_year - (153 * shifted + 2) / 5 + 1,
+        i64::from(year + era * 400 + u32::from(month <= 2)),
+        i64::from(month),
+        i64::from(of_year - (153 * shifted + 2) / 5 + 1),
     )
 }
 
 fn year_of(moment: Nanos) -> i64 {
     civil(moment.div_euclid(86_400 * SECOND)).0
+}
+
+/// A timestamp in UTC brought to nanoseconds without being taken apart: what [`write_rfc3339`] writes for what [`parse`]
+/// reads. `None` for every other way to write a moment, and for moments that do not exist.
+pub fn utc_as_written(text: &[u8]) -> Option<[u8; 30]> {
+    let (b'Z', written) = text.split_last()? else {
+        return None;
+    };
+    let mut full = *UTC;
+    // At least the seconds; behind a point at least one digit.
+    if !matches!(written.len(), 19 | 21..=29) {
+        return None;
+    }
+    full[..written.len()].copy_from_slice(written);
+    let two = |at: usize| (full[at] & 15) * 10 + (full[at + 1] & 15);
+    if !is_utc(&full) || two(11) > 23 || two(14) > 59 || two(17) > 59 {
+        return None;
+    }
+    let (century, year, month, day) = (two(0), two(2), two(5), two(8));
+    // Every month has 28 days; the rest is looked up as for any date.
+    let exists = matches!(century, 17..=21) && matches!(month, 1..=12) && matches!(day, 1..=28)
+        || days(
+            i64::from(century) * 100 + i64::from(year),
+            i64::from(month),
+            i64::from(day),
+        )
+        .is_some();
+    exists.then_some(full)
+}
+
+/// The shape of a moment with nanoseconds; `0` is any digit.
+const UTC: &[u8; 30] = b"0000-00-00T00:00:00.000000000Z";
+
+/// Whether a text has the shape of [`UTC`], eight bytes at a time: what differs from the shape must be at most 9 where a
+/// digit stands, and nothing elsewhere. Adding what is missing to 128 shows it in the high bit.
+fn is_utc(text: &[u8; 30]) -> bool {
+    const fn limits() -> [u8; 30] {
+        let mut limits = [0x7f; 30];
+        let mut at = 0;
+        while at < 30 {
+            if UTC[at] == b'0' {
+                limits[at] = 0x7f - 9;
+            }
+            at += 1;
+        }
+        limits
+    }
+    const LIMITS: [u8; 30] = limits();
+    let word = |text: &[u8; 30], at: usize| {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&text[at..at + 8]);
+        u64::from_le_bytes(bytes)
+    };
+    // The last word overlaps the one before it.
+    let wrong = [0, 8, 16, 22].into_iter().fold(0, |wrong, at| {
+        let difference = word(text, at) ^ word(UTC, at);
+        wrong | difference | difference.wrapping_add(word(&LIMITS, at))
+    });
+    wrong & 0x8080_8080_8080_8080 == 0
 }
 
 /// Appends a moment as RFC 3339 with nanoseconds: `2026-09-11T07:22:25.408586000Z`.
@@ -370,8 +430,10 @@ pub fn write_rfc3339(moment: Nanos, out: &mut Vec<u8>) {
         (24, nanos / 1_000 % 100),
         (26, nanos / 10 % 100),
     ] {
-        text[at] = b'0' + (value / 10) as u8;
-        text[at + 1] = b'0' + (value % 10) as u8;
+        // Below 100 there is nothing left to divide but by ten, which a multiplication does.
+        let tens = (value * 103) >> 10;
+        text[at] = b'0' + tens as u8;
+        text[at + 1] = b'0' + (value - 10 * tens) as u8;
     }
     text[28] = b'0' + (nanos % 10) as u8;
     out.extend_from_slice(&text);

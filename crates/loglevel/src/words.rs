@@ -5,7 +5,7 @@ use crate::record::{Record, Source, Span};
 use crate::scan::{digits_end, find, letters_end, shaped, skip_blanks, skip_spaces, word_end};
 use crate::stamp::{Shape, stamp};
 use crate::tokens::token;
-use crate::{Format, dated, klog, logfmt, trace};
+use crate::{Format, Notes, dated, klog, logfmt, trace};
 
 /// The record of a line that begins with a letter; `None` for prose.
 pub(crate) fn classify(line: &[u8], depth: u8) -> Option<Record> {
@@ -16,7 +16,7 @@ pub(crate) fn classify(line: &[u8], depth: u8) -> Option<Record> {
     }
     let end = letters_end(line, 0);
     match line.get(end) {
-        Some(b'=') => return logfmt::classify(line, 0),
+        Some(b'=') => return logfmt::classify(line, 0, &mut ()),
         Some(b',') if end == 1 => return ruby(line),
         Some(b'_' | b'.' | b'-' | b'@' | b'0'..=b'9') => {
             return dotted(line);
@@ -48,6 +48,14 @@ pub(crate) fn classify(line: &[u8], depth: u8) -> Option<Record> {
     }
 }
 
+/// The record of a line that begins with a key of letters, as [`classify`] reads it, with its pairs noted.
+pub(crate) fn pairs(line: &[u8], notes: &mut Notes) -> Option<Record> {
+    let end = letters_end(line, 0);
+    (line.get(end) == Some(&b'='))
+        .then(|| logfmt::classify(line, 0, notes))
+        .flatten()
+}
+
 /// Keys with dots, dashes and digits, and exceptions by their full name.
 fn dotted(line: &[u8]) -> Option<Record> {
     let key_end = line
@@ -55,7 +63,7 @@ fn dotted(line: &[u8]) -> Option<Record> {
         .take(64)
         .position(|byte| matches!(byte, b'=' | b' ' | b':'))?;
     match line[key_end] {
-        b'=' => logfmt::classify(line, 0),
+        b'=' => logfmt::classify(line, 0, &mut ()),
         _ => trace::classify(line),
     }
 }

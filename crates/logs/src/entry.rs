@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use flotilla_loglevel::cri::Stream;
 use flotilla_loglevel::time::{self, Context, Nanos};
-use flotilla_loglevel::{FieldValue, Level, Record};
+use flotilla_loglevel::{FieldValue, Fields, Level, Notes, Record};
 
 use crate::json;
 
@@ -25,6 +25,8 @@ pub struct Entry<'a> {
     pub context: Context,
     /// Bytes beyond the limit were dropped.
     pub truncated: bool,
+    /// The pairs of the first line, where the stream keeps them.
+    pub notes: Option<&'a Notes>,
 }
 
 impl<'a> Entry<'a> {
@@ -36,6 +38,14 @@ impl<'a> Entry<'a> {
     /// The message as written, possibly with escapes (see `record.quoted`).
     pub fn message(&self) -> &'a [u8] {
         self.record.message.of(self.bytes)
+    }
+
+    /// The fields of the first line beyond what the record names.
+    pub fn fields(&self) -> Fields<'a> {
+        match self.notes {
+            Some(notes) => self.record.fields_noted(self.head(), notes),
+            None => self.record.fields(self.head()),
+        }
     }
 
     /// The lines after the one with the message.
@@ -96,10 +106,7 @@ impl<'a> Entry<'a> {
 
     fn field(&self, name: &str) -> Option<Cow<'a, str>> {
         let name = name.strip_prefix("fields.").unwrap_or(name);
-        let field = self
-            .record
-            .fields(self.head())
-            .find(|field| field.key == name.as_bytes())?;
+        let field = self.fields().find(|field| field.key == name.as_bytes())?;
         Some(match field.value {
             FieldValue::Text(text) | FieldValue::Json(text) => lossy(text),
             FieldValue::Escaped(text) => unescaped(text, true),

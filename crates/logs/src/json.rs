@@ -5,7 +5,7 @@
 
 /// Appends `text`, which has no escapes, as the inside of a JSON string.
 pub(crate) fn escape(text: &[u8], out: &mut Vec<u8>) {
-    let plain = plain_prefix(text);
+    let plain = plain_prefix::<false>(text);
     out.extend_from_slice(&text[..plain]);
     if plain < text.len() {
         escape_rest(&text[plain..], out);
@@ -14,56 +14,123 @@ pub(crate) fn escape(text: &[u8], out: &mut Vec<u8>) {
 
 /// Appends the inside of a quoted string, whose escapes are kept where JSON has them too.
 pub(crate) fn copy_escaped(text: &[u8], out: &mut Vec<u8>) {
-    let plain = plain_prefix(text);
+    let plain = plain_prefix::<false>(text);
     out.extend_from_slice(&text[..plain]);
     if plain < text.len() {
         copy_rest(&text[plain..], out);
     }
 }
 
-/// How many bytes from the start need no care: printable ASCII except the quote and the backslash.
+/// What a text can go into JSON strings with, found in one pass over all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Purity {
+    /// Nothing but printable ASCII without backslashes: the inside of a quoted string can be copied as it is.
+    pub(crate) is_plain: bool,
+    /// Plain, and no quote either: every part of the text can be copied as it is.
+    pub(crate) is_bare: bool,
+}
+
+/// Looks at every byte once, eight at a time and without a branch for each.
+pub(crate) fn purity(text: &[u8]) -> Purity {
+    let (mut needing, mut quotes) = (0, 0);
+    let mut look = |word: u64| {
+        needing |= word | less_than_space(word) | zero_bytes(word ^ BACKSLASH);
+        quotes |= zero_bytes(word ^ QUOTE);
+    };
+    let (chunks, rest) = text.as_chunks::<8>();
+    for chunk in chunks {
+        look(u64::from_le_bytes(*chunk));
+    }
+    if !rest.is_empty() {
+        look(last_word(text));
+    }
+    let is_plain = needing & HIGH == 0;
+    Purity {
+        is_plain,
+        is_bare: is_plain && quotes & HIGH == 0,
+    }
+}
+
+const LOW: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+const QUOTE: u64 = LOW * b'"' as u64;
+const BACKSLASH: u64 = LOW * b'\\' as u64;
+
+/// The high bit of each byte that is zero; behind the first one, of others too. The other bits mean nothing.
+#[inline(always)]
+fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(LOW) & !word
+}
+
+/// The high bit of each byte below a space; behind the first one, of others too. The other bits mean nothing.
+#[inline(always)]
+fn less_than_space(word: u64) -> u64 {
+    word.wrapping_sub(LOW * 0x20) & !word
+}
+
+/// The last eight bytes, or all of a shorter text with blanks behind it.
+#[inline(always)]
+fn last_word(text: &[u8]) -> u64 {
+    u64::from_le_bytes(match text.last_chunk::<8>() {
+        Some(last) => *last,
+        None => {
+            let mut padded = [b' '; 8];
+            padded[..text.len()].copy_from_slice(text);
+            padded
+        }
+    })
+}
+
+/// How many bytes from the start need no care: printable ASCII except the quote and the backslash, and bytes beyond
+/// ASCII when `UTF8` says that the text was checked.
 #[inline]
-fn plain_prefix(text: &[u8]) -> usize {
-    const LOW: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
+fn plain_prefix<const UTF8: bool>(text: &[u8]) -> usize {
     let mut done = 0;
-    while let Some(word) = text[done..]
-        .first_chunk::<8>()
-        .map(|bytes| u64::from_le_bytes(*bytes))
-    {
-        let zero = |word: u64| word.wrapping_sub(LOW) & !word & HIGH;
-        let control = word.wrapping_sub(LOW * 0x20) & !word & HIGH;
-        let care = (word & HIGH) | control | zero(word ^ (LOW * 0x22)) | zero(word ^ (LOW * 0x5c));
+    while let Some(bytes) = text[done..].first_chunk::<8>() {
+        let care = care::<UTF8>(u64::from_le_bytes(*bytes));
         if care != 0 {
             return done + (care.trailing_zeros() / 8) as usize;
         }
         done += 8;
     }
-    done + text[done..]
-        .iter()
-        .take_while(|byte| is_plain(**byte))
-        .count()
+    if done == text.len() {
+        return done;
+    }
+    // The rest as one word, with bytes before it that need no care or blanks behind it.
+    let care = care::<UTF8>(last_word(text));
+    let found = (care.trailing_zeros() / 8) as usize;
+    (text.len().saturating_sub(8) + found).min(text.len())
 }
 
-fn is_plain(byte: u8) -> bool {
-    (0x20..0x80).contains(&byte) && byte != b'"' && byte != b'\\'
+/// The high bit of the first byte that needs care; bits behind it mean nothing.
+#[inline(always)]
+fn care<const UTF8: bool>(word: u64) -> u64 {
+    let care = less_than_space(word) | zero_bytes(word ^ QUOTE) | zero_bytes(word ^ BACKSLASH);
+    HIGH & if UTF8 { care } else { care | word }
 }
 
+/// Calls `valid` with the parts of a text that are UTF-8, in order, and writes out the bytes between them.
 #[inline(never)]
-fn escape_rest(text: &[u8], out: &mut Vec<u8>) {
+fn each_valid(text: &[u8], out: &mut Vec<u8>, valid: impl Fn(&[u8], &mut Vec<u8>)) {
+    if std::str::from_utf8(text).is_ok() {
+        return valid(text, out);
+    }
     for chunk in text.utf8_chunks() {
-        let mut rest = chunk.valid().as_bytes();
-        while let Some(at) = rest
-            .iter()
-            .position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\'))
-        {
-            out.extend_from_slice(&rest[..at]);
-            one(rest[at], out);
-            rest = &rest[at + 1..];
-        }
-        out.extend_from_slice(rest);
+        valid(chunk.valid().as_bytes(), out);
         invalid(chunk.invalid(), out);
     }
+}
+
+fn escape_rest(text: &[u8], out: &mut Vec<u8>) {
+    each_valid(text, out, |mut rest, out| {
+        loop {
+            let plain = plain_prefix::<true>(rest);
+            out.extend_from_slice(&rest[..plain]);
+            let Some(byte) = rest.get(plain) else { return };
+            one(*byte, out);
+            rest = &rest[plain + 1..];
+        }
+    });
 }
 
 fn one(byte: u8, out: &mut Vec<u8>) {
@@ -93,30 +160,23 @@ fn invalid(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-#[inline(never)]
 fn copy_rest(text: &[u8], out: &mut Vec<u8>) {
-    for chunk in text.utf8_chunks() {
-        let mut rest = chunk.valid().as_bytes();
-        while let Some(at) = rest
-            .iter()
-            .position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\'))
-        {
-            out.extend_from_slice(&rest[..at]);
-            let used = if rest[at] == b'\\' {
-                copy_escape(&rest[at..], out)
+    each_valid(text, out, |mut rest, out| {
+        loop {
+            let plain = plain_prefix::<true>(rest);
+            out.extend_from_slice(&rest[..plain]);
+            let Some(byte) = rest.get(plain) else { return };
+            let used = if *byte == b'\\' {
+                copy_escape(&rest[plain..], out)
             } else {
                 0
             };
             if used == 0 {
-                one(rest[at], out);
-                rest = &rest[at + 1..];
-            } else {
-                rest = &rest[at + used..];
+                one(*byte, out);
             }
+            rest = &rest[plain + used.max(1)..];
         }
-        out.extend_from_slice(rest);
-        invalid(chunk.invalid(), out);
-    }
+    });
 }
 
 /// Copies one escape sequence as JSON's; returns how many bytes it took, 0 when it is none.

@@ -2,10 +2,15 @@
 //!
 //! Everything is appended to one buffer that the caller writes out, so no record allocates.
 
-use flotilla_loglevel::{Field, FieldValue, Level, Span, ansi_sequence_end, time};
+use std::sync::LazyLock;
+
+use flotilla_loglevel::time::Nanos;
+use flotilla_loglevel::{
+    Field, FieldValue, Level, Record, SEVERITY_MAX, SOURCES, Span, ansi_sequence_end, time,
+};
 
 use crate::entry::{Entry, rfc3339};
-use crate::json;
+use crate::json::{self, Purity};
 
 /// How records are written.
 #[derive(Clone, Debug)]
@@ -98,42 +103,81 @@ fn is_wanted(field: &Field<'_>, fields: &[String]) -> bool {
 
 // === JSON ===
 
+/// Bytes that a record's JSON takes beside the record itself, about.
+const FRAME_BYTES: usize = 512;
+
+/// A record on its way to JSON, with what its first line can go into strings with.
+struct Pen<'a> {
+    bytes: &'a [u8],
+    purity: Purity,
+    /// Up to where `purity` holds.
+    head_end: usize,
+}
+
+impl Pen<'_> {
+    /// The inside of a string from a part of the record that may hold quotes.
+    #[inline]
+    fn part(&self, span: Span, out: &mut Vec<u8>) {
+        let text = span.of(self.bytes);
+        if self.purity.is_bare && span.end as usize <= self.head_end {
+            out.extend_from_slice(text);
+        } else {
+            json::copy_escaped(text, out);
+        }
+    }
+
+    /// The inside of a string from text without escapes.
+    #[inline]
+    fn text(&self, text: &[u8], is_head: bool, out: &mut Vec<u8>) {
+        if self.purity.is_bare && is_head {
+            out.extend_from_slice(text);
+        } else {
+            json::escape(text, out);
+        }
+    }
+
+    /// The inside of a string from the inside of a quoted string.
+    #[inline]
+    fn quoted(&self, text: &[u8], is_head: bool, out: &mut Vec<u8>) {
+        if self.purity.is_plain && is_head {
+            out.extend_from_slice(text);
+        } else {
+            json::copy_escaped(text, out);
+        }
+    }
+}
+
 fn json(entry: &Entry<'_>, fields: &[String], out: &mut Vec<u8>) {
     let record = entry.record;
+    let pen = Pen {
+        bytes: entry.bytes,
+        purity: json::purity(entry.head()),
+        head_end: entry.head_end,
+    };
+    out.reserve(2 * entry.bytes.len() + FRAME_BYTES);
     out.push(b'{');
-    if let Some(moment) = entry.moment() {
-        out.extend_from_slice(b"\"ts\":\"");
-        time::write_rfc3339(moment, out);
-        out.extend_from_slice(b"\",");
-    }
-    if let Some(moment) = entry.observed_moment() {
-        out.extend_from_slice(b"\"observed_ts\":\"");
-        time::write_rfc3339(moment, out);
-        out.extend_from_slice(b"\",");
-    }
-    text(b"\"level\":\"", record.level.name(), out);
-    out.extend_from_slice(b"\",\"severity_number\":");
-    number(record.severity, out);
-    if let Some(syslog) = record.level.syslog() {
-        out.extend_from_slice(b",\"syslog\":");
-        number(syslog, out);
-    }
-    text(b",\"level_source\":\"", record.source.name(), out);
-    text(b"\",\"format\":\"", record.format.name(), out);
+    moments(entry, out);
+    out.extend_from_slice(level(record).as_bytes());
+    out.extend_from_slice(record.format.name().as_bytes());
     out.push(b'"');
-    part(b",\"level_raw\":\"", record.level_raw, entry, out);
+    part(b",\"level_raw\":\"", record.level_raw, &pen, out);
     if let Some(stream) = entry.stream {
         text(b",\"stream\":\"", stream.name(), out);
         out.push(b'"');
     }
-    part(b",\"logger\":\"", record.logger, entry, out);
-    part(b",\"caller\":\"", record.caller, entry, out);
-    part(b",\"thread\":\"", record.thread, entry, out);
+    part(b",\"logger\":\"", record.logger, &pen, out);
+    part(b",\"caller\":\"", record.caller, &pen, out);
+    part(b",\"thread\":\"", record.thread, &pen, out);
     out.extend_from_slice(b",\"msg\":\"");
-    escaped(entry.message(), record.quoted, out);
+    let is_head = record.message.end as usize <= entry.head_end;
+    if record.quoted {
+        pen.quoted(entry.message(), is_head, out);
+    } else {
+        pen.text(entry.message(), is_head, out);
+    }
     out.push(b'"');
-    part(b",\"err\":\"", record.error, entry, out);
-    json_fields(entry, fields, out);
+    part(b",\"err\":\"", record.error, &pen, out);
+    json_fields(entry, fields, &pen, out);
     if !entry.more().is_empty() {
         out.extend_from_slice(b",\"multiline\":\"");
         json::escape(entry.more(), out);
@@ -145,25 +189,61 @@ fn json(entry: &Entry<'_>, fields: &[String], out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
+/// `ts` and `observed_ts`, as far as they are known.
+fn moments(entry: &Entry<'_>, out: &mut Vec<u8>) {
+    let write = |key: &[u8], text: &[u8], moment: &dyn Fn() -> Option<Nanos>, out: &mut Vec<u8>| {
+        if let Some(text) = time::utc_as_written(text) {
+            out.extend_from_slice(key);
+            out.extend_from_slice(&text);
+        } else if let Some(moment) = moment() {
+            out.extend_from_slice(key);
+            time::write_rfc3339(moment, out);
+        } else {
+            return;
+        }
+        out.extend_from_slice(b"\",");
+    };
+    let own = entry.record.timestamp.of(entry.bytes);
+    write(b"\"ts\":\"", own, &|| entry.moment(), out);
+    let observed = || entry.observed_moment();
+    write(b"\"observed_ts\":\"", entry.observed, &observed, out);
+}
+
+/// Everything from `level` up to the name of the format, which differs by severity and source only.
+fn level(record: &Record) -> &'static str {
+    static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let mut texts = Vec::new();
+        for severity in 0..=SEVERITY_MAX {
+            let level = Level::of_severity(severity);
+            let syslog = level
+                .syslog()
+                .map_or(String::new(), |syslog| format!(",\"syslog\":{syslog}"));
+            for source in SOURCES {
+                texts.push(format!(
+                    "\"level\":\"{}\",\"severity_number\":{severity}{syslog},\"level_source\":\"{}\",\"format\":\"",
+                    level.name(),
+                    source.name()
+                ));
+            }
+        }
+        texts
+    });
+    let severity = usize::from(record.severity.min(SEVERITY_MAX));
+    &TEXTS[severity * SOURCES.len() + record.source as usize]
+}
+
 #[inline]
 fn text(key: &[u8], value: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(key);
     out.extend_from_slice(value.as_bytes());
 }
 
-fn number(value: u8, out: &mut Vec<u8>) {
-    if value >= 10 {
-        out.push(b'0' + value / 10);
-    }
-    out.push(b'0' + value % 10);
-}
-
 #[inline]
-fn part(key: &[u8], span: Span, entry: &Entry<'_>, out: &mut Vec<u8>) {
+fn part(key: &[u8], span: Span, pen: &Pen<'_>, out: &mut Vec<u8>) {
     if !span.is_empty() {
         out.extend_from_slice(key);
         // Parts are short and may come from inside a quoted string, whose escapes are kept.
-        json::copy_escaped(span.of(entry.bytes), out);
+        pen.part(span, out);
         out.push(b'"');
     }
 }
@@ -176,34 +256,39 @@ fn escaped(value: &[u8], quoted: bool, out: &mut Vec<u8>) {
     }
 }
 
-fn json_fields(entry: &Entry<'_>, wanted: &[String], out: &mut Vec<u8>) {
-    let mut separator: &[u8] = b",\"fields\":{";
-    let none = separator.as_ptr();
-    for field in entry
-        .record
-        .fields(entry.head())
-        .filter(|field| is_wanted(field, wanted))
-    {
-        out.extend_from_slice(separator);
-        separator = b",";
-        out.push(b'"');
-        json::copy_escaped(field.key, out);
+fn json_fields(entry: &Entry<'_>, wanted: &[String], pen: &Pen<'_>, out: &mut Vec<u8>) {
+    if entry.record.rest.is_empty() {
+        return;
+    }
+    let mut n_fields = 0;
+    for field in entry.fields() {
+        if !is_wanted(&field, wanted) {
+            continue;
+        }
+        out.extend_from_slice(if n_fields == 0 {
+            b",\"fields\":{\"".as_slice()
+        } else {
+            b",\""
+        });
+        n_fields += 1;
+        // Keys have no quotes, or only escaped ones.
+        pen.quoted(field.key, true, out);
         out.extend_from_slice(b"\":");
         match field.value {
             FieldValue::Json(value) if is_json(value) => out.extend_from_slice(value),
             FieldValue::Text(value) | FieldValue::Json(value) => {
                 out.push(b'"');
-                json::escape(value, out);
+                pen.text(value, true, out);
                 out.push(b'"');
             }
             FieldValue::Escaped(value) => {
                 out.push(b'"');
-                json::copy_escaped(value, out);
+                pen.quoted(value, true, out);
                 out.push(b'"');
             }
         }
     }
-    if separator.as_ptr() != none {
+    if n_fields > 0 {
         out.push(b'}');
     }
 }
@@ -262,11 +347,7 @@ fn logfmt(entry: &Entry<'_>, fields: &[String], out: &mut Vec<u8>) {
             out,
         );
     }
-    for field in entry
-        .record
-        .fields(entry.head())
-        .filter(|field| is_wanted(field, fields))
-    {
+    for field in entry.fields().filter(|field| is_wanted(field, fields)) {
         pair(field.key, field.value, out);
     }
     if !entry.more().is_empty() {
@@ -335,10 +416,7 @@ fn pretty(entry: &Entry<'_>, color: bool, fields: &[String], out: &mut Vec<u8>) 
             out,
         );
     }
-    for field in record
-        .fields(entry.head())
-        .filter(|field| is_wanted(field, fields))
-    {
+    for field in entry.fields().filter(|field| is_wanted(field, fields)) {
         pair(field.key, field.value, out);
     }
     if !record.caller.is_empty() {

@@ -238,5 +238,5 @@ pub(crate) fn tagged(line: &[u8], host_end: usize, depth: u8) -> Option<Record> 
 fn go_with_pairs(line: &[u8], end: usize) -> Option<Record> {
     let start = skip_spaces(line, end);
     line.get(start).filter(|byte| byte.is_ascii_lowercase())?;
-    logfmt::classify(line, start).filter(|record| record.severity != 0)
+    logfmt::classify(line, start, &mut ()).filter(|record| record.severity != 0)
 }

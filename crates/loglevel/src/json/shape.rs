@@ -38,15 +38,6 @@ impl Shape {
         }
     }
 
-    /// Whether the rest of the line can add nothing: level under the best key, time, message, logger and caller known.
-    #[inline(always)]
-    pub(crate) fn decided(&self, record: &Record) -> bool {
-        !record.message.is_empty()
-            && !record.timestamp.is_empty()
-            && !record.logger.is_empty()
-            && !record.caller.is_empty()
-    }
-
     fn has(&self, rank: u8) -> bool {
         self.level_ranks & 1 << rank != 0
     }
@@ -163,7 +154,8 @@ fn name_before(line: &[u8], span: Span) -> &[u8] {
     let Some(head) = head.trim_ascii_end().strip_suffix(b"\"") else {
         return &[];
     };
-    match memchr::memrchr(b'"', head) {
+    // Keys are short: looking at them byte by byte costs less than setting up a search.
+    match head.iter().rposition(|byte| *byte == b'"') {
         Some(quote) => &head[quote + 1..],
         None => &[],
     }

@@ -1,4 +1,6 @@
-use super::{Context, parse, write_rfc3339};
+use proptest::prelude::*;
+
+use super::{Context, parse, utc_as_written, write_rfc3339};
 
 fn moment(text: &str, ctx: &Context) -> String {
     let Some(moment) = parse(text.as_bytes(), ctx) else {
@@ -149,4 +151,60 @@ fn times_of_day_take_the_nearest_day() {
         moment("Sep 11 07:22:25", &at("2026-09-11T07:22:26Z")),
         "2026-09-11T07:22:25.000000000Z"
     );
+}
+
+#[test]
+fn moments_in_utc_are_copied_only_when_that_is_right() {
+    let table = [
+        (
+            "2026-09-11T07:22:25Z",
+            Some("2026-09-11T07:22:25.000000000Z"),
+        ),
+        (
+            "2026-09-11T07:22:25.5Z",
+            Some("2026-09-11T07:22:25.500000000Z"),
+        ),
+        (
+            "2028-02-29T23:59:59.123456789Z",
+            Some("2028-02-29T23:59:59.123456789Z"),
+        ),
+        ("2026-02-29T07:22:25Z", None),
+        ("2026-13-01T07:22:25Z", None),
+        ("2026-09-31T07:22:25Z", None),
+        ("2026-09-00T07:22:25Z", None),
+        ("2026-09-11T24:00:00Z", None),
+        ("2026-12-31T23:59:60Z", None),
+        ("2026-09-11T07:22:25.Z", None),
+        ("2026-09-11T07:22:25.1234567890Z", None),
+        ("2026-09-11T07:22:2:Z", None),
+        ("2026-09-11 07:22:25Z", None),
+        ("2026-09-11T07:22:25,5Z", None),
+        ("2026-09-11T07:22:25+00:00", None),
+        ("1600-01-01T00:00:00Z", None),
+        ("Z", None),
+        ("", None),
+    ];
+    for (text, expected) in table {
+        let copied = utc_as_written(text.as_bytes());
+        assert_eq!(
+            copied.as_ref().map(|text| text.as_slice()),
+            expected.map(str::as_bytes),
+            "{text}"
+        );
+        if let Some(expected) = expected {
+            assert_eq!(moment(text, &Context::default()), expected);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn copied_moments_are_the_moments_that_were_read(
+        text in "(1[6-9]|2[0-3])[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9](\\.[0-9]{0,10})?Z"
+    ) {
+        if let Some(copied) = utc_as_written(text.as_bytes()) {
+            let read = moment(&text, &Context::default());
+            prop_assert_eq!(copied.as_slice(), read.as_bytes());
+        }
+    }
 }

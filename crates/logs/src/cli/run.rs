@@ -186,7 +186,7 @@ fn follow(files: &[std::path::PathBuf], show: &Show, printer: &mut Printer) -> R
 }
 
 fn stream(path: &Path, show: &Show) -> Stream {
-    let stream = Stream::new(Wrapper::Detect, context(path));
+    let stream = Stream::new(Wrapper::Detect, context(path)).with_notes();
     match show.default_level {
         StreamDefault::Unknown => stream,
         StreamDefault::Stream => stream.with_defaults(Level::Info, Level::Error),

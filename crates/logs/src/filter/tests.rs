@@ -14,6 +14,7 @@ fn holds(condition: &str, line: &str) -> bool {
         stream: None,
         context: Context::default(),
         truncated: false,
+        notes: None,
     };
     Condition::parse(condition).unwrap().matches(&entry)
 }

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{copy_escaped, escape, unescape};
+use super::{copy_escaped, escape, purity, unescape};
 
 fn string(write: impl Fn(&[u8], &mut Vec<u8>), text: &[u8]) -> String {
     let mut out = vec![b'"'];
@@ -15,6 +15,16 @@ proptest! {
     fn any_bytes_become_valid_json(text in proptest::collection::vec(0u8..=255, 0..80)) {
         string(escape, &text);
         string(copy_escaped, &text);
+    }
+
+    #[test]
+    fn pure_text_is_its_own_escape(text in "[ -~]{0,40}[\\x00-\\x20\"\\\\é]?[ -~]{0,20}") {
+        let (found, mut copied) = (purity(text.as_bytes()), Vec::new());
+        let is_plain = |char: char| (' '..='\x7f').contains(&char) && char != '\\';
+        prop_assert_eq!(found.is_plain, text.chars().all(is_plain));
+        prop_assert_eq!(found.is_bare, found.is_plain && !text.contains('"'));
+        escape(text.as_bytes(), &mut copied);
+        prop_assert!(!found.is_bare || copied == text.as_bytes());
     }
 
     #[test]
