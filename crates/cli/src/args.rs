@@ -30,6 +30,9 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Start a Kubernetes-compatible control plane, or a fleet of them, on this machine.
     Up(UpArgs),
+    /// Run a part of Flotilla on a Kubernetes cluster.
+    #[command(subcommand)]
+    Run(RunCommand),
     /// Look into global load balancing.
     #[command(subcommand)]
     Gslb(GslbCommand),
@@ -116,6 +119,50 @@ pub(crate) struct UpArgs {
     /// --token-auth-file.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_auth_file: Option<PathBuf>,
+}
+
+/// `flotilla run …`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunCommand {
+    /// Balance load between clusters by DNS: the controller and the DNS server of k8gb in one
+    /// process.
+    ///
+    /// Settings are k8gb's environment variables (CLUSTER_GEO_TAG, DNS_ZONES, …); `flotilla gslb
+    /// import-values` makes them from the values of its chart.
+    #[command(after_help = "\
+Examples:
+  flotilla run gslb                                     in a pod, with its service account
+  flotilla run gslb --data-dir /var/lib/flotilla        answers at once after a restart, API server or not
+  CLUSTER_GEO_TAG=eu EDGE_DNS_SERVERS=192.0.2.53 flotilla run gslb --kubeconfig eu.yaml")]
+    Gslb(RunGslbArgs),
+}
+
+/// `flotilla run gslb`.
+#[derive(Debug, Args)]
+pub(crate) struct RunGslbArgs {
+    /// Kubeconfig of the cluster. Default: KUBECONFIG, ~/.kube/config, then the pod's service
+    /// account.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// Context of the kubeconfig. Default: the current one.
+    #[arg(long)]
+    pub(crate) context: Option<String>,
+
+    /// Where the DNS server listens, for UDP and TCP.
+    #[arg(
+        long,
+        value_name = "IP:PORT,…",
+        value_delimiter = ',',
+        default_value = "0.0.0.0:5353",
+        env = "FLOTILLA_DNS_LISTEN"
+    )]
+    pub(crate) dns_listen: Vec<SocketAddr>,
+
+    /// Folder that keeps what is answered across restarts. Without it a restart answers nothing
+    /// until the API server has been read.
+    #[arg(long, value_name = "DIR", env = "FLOTILLA_DATA_DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
 }
 
 /// `flotilla gslb …`.

@@ -7,17 +7,17 @@ use anyhow::{Context, Result};
 use flotilla_apiserver::auth::token_file::TokenFile;
 use flotilla_apiserver::{ApiServer, Config, Error, Handle, kubeconfig};
 use flotilla_controllers::Metrics as ControllerMetrics;
-use flotilla_dns::catalog::Zones;
-use flotilla_dns::server::{self, Metrics as DnsMetrics, Server};
+use flotilla_dns::server::{self, Metrics as DnsMetrics};
 use flotilla_gslb::config::Update;
 use flotilla_gslb::controller::{Environment, Gslb, Handle as GslbHandle};
-use flotilla_telemetry::metrics::SharedRegistry;
+use flotilla_telemetry::metrics::{Registry, SharedRegistry};
 use ipnet::{IpNet, Ipv4Net};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, Patch, PatchParams};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::nameserver::NameServer;
 use crate::plan::{ClusterPlan, Plan};
 
 /// Addresses each LoadBalancer Service and Ingress gets: two, so that losing one is visible in
@@ -35,6 +35,7 @@ const ZONE_INTERVAL_MIN: Duration = Duration::from_secs(1);
 /// A cluster whose API server is ready.
 pub(crate) struct Cluster {
     plan: ClusterPlan,
+    dns: NameServer,
     api: Handle,
     address: SocketAddr,
     work: Option<Work>,
@@ -42,7 +43,6 @@ pub(crate) struct Cluster {
 
 /// What works on a cluster.
 struct Work {
-    dns: Server,
     gslb: GslbHandle,
     controllers: JoinHandle<()>,
     stop: CancellationToken,
@@ -50,8 +50,12 @@ struct Work {
 
 impl Cluster {
     /// Starts the API server of a cluster, which also accepts `tokens`; when this returns it is
-    /// ready.
-    pub(crate) async fn start(plan: &ClusterPlan, tokens: &TokenFile) -> Result<Self> {
+    /// ready. `dns` answers already.
+    pub(crate) async fn start(
+        plan: &ClusterPlan,
+        dns: NameServer,
+        tokens: &TokenFile,
+    ) -> Result<Self> {
         let config = Config {
             data_dir: plan.data_dir.clone(),
             listen: Some(plan.api),
@@ -64,13 +68,14 @@ impl Cluster {
         let address = api.address().context("the API server listens")?;
         Ok(Self {
             plan: plan.clone(),
+            dns,
             api,
             address,
             work: None,
         })
     }
 
-    /// Starts DNS, controllers and load balancing. `update` says how the cluster adds itself to the
+    /// Starts controllers and load balancing. `update` says how the cluster adds itself to the
     /// parent zone.
     pub(crate) async fn work(
         &mut self,
@@ -78,28 +83,15 @@ impl Cluster {
         update: Option<Update>,
         registry: &SharedRegistry,
     ) -> Result<()> {
-        let name = self.plan.name.clone();
         let stop = CancellationToken::new();
         let config = gslb_config(&self.plan, fleet, update)?;
-        let alone = fleet.edge.is_none();
-        let (dns_metrics, controller_metrics, gslb_metrics) = registry.with(|registry| {
-            // Peers' dashboards know no cluster label, so a single cluster has none.
-            let label = ("cluster".into(), name.clone().into());
-            let registry = if alone {
-                registry
-            } else {
-                registry.sub_registry_with_label(label)
-            };
+        let (controller_metrics, gslb_metrics) = registry.with(|registry| {
+            let registry = of_cluster(registry, &self.plan, fleet);
             (
-                DnsMetrics::registered(registry),
                 ControllerMetrics::register(registry),
                 Gslb::metrics(registry, &config),
             )
         });
-        let zones = Zones::new();
-        let dns = server::Config::new(&name, vec![self.plan.dns]);
-        let dns = Server::start(&dns, &zones, &dns_metrics)
-            .with_context(|| format!("cannot serve DNS for cluster {name:?}; {DNS_HINT}"))?;
         self.install_definitions().await?;
         let controllers = flotilla_controllers::Config {
             root_ca: self.api.pki().ca.certificate.clone(),
@@ -114,13 +106,12 @@ impl Cluster {
         ));
         let environment = Environment {
             client: self.api.client("k8gb"),
-            dns: zones,
+            dns: self.dns.publisher(),
             metrics: gslb_metrics,
             stop: stop.clone(),
         };
         let gslb = Gslb::start(environment, config);
         self.work = Some(Work {
-            dns,
             gslb,
             controllers,
             stop,
@@ -145,8 +136,8 @@ impl Cluster {
             work.gslb.stop().await;
             // A panic there was reported when it happened.
             let _ = work.controllers.await;
-            work.dns.stop().await;
         }
+        self.dns.stop().await;
         self.api.stop().await;
     }
 
@@ -164,6 +155,33 @@ impl Cluster {
         }
         Ok(())
     }
+}
+
+/// Starts the DNS server of a cluster: first of all, because it can answer from what it remembers.
+pub(crate) fn name_server(
+    plan: &ClusterPlan,
+    fleet: &Plan,
+    registry: &SharedRegistry,
+) -> Result<NameServer> {
+    let metrics =
+        registry.with(|registry| DnsMetrics::registered(of_cluster(registry, plan, fleet)));
+    let name = &plan.name;
+    let config = server::Config::new(name, vec![plan.dns]);
+    NameServer::start(&config, plan.data_dir.as_deref(), &metrics)
+        .with_context(|| format!("cannot serve DNS for cluster {name:?}; {DNS_HINT}"))
+}
+
+/// Where the metrics of a cluster go. Peers' dashboards know no cluster label, so a single cluster
+/// has none.
+fn of_cluster<'a>(
+    registry: &'a mut Registry,
+    plan: &ClusterPlan,
+    fleet: &Plan,
+) -> &'a mut Registry {
+    if fleet.edge.is_none() {
+        return registry;
+    }
+    registry.sub_registry_with_label(("cluster".into(), plan.name.clone().into()))
 }
 
 /// A cluster's block without its first eight addresses, which are for servers such as DNS at .1.

@@ -8,7 +8,7 @@ use crate::plan::Surroundings;
 
 /// A variable that is set to something.
 #[expect(clippy::disallowed_methods, reason = "the edge of the process is here")]
-fn variable(name: &str) -> Option<String> {
+pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 

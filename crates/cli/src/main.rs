@@ -6,7 +6,9 @@ mod edge;
 mod environment;
 mod greeting;
 mod gslb;
+mod nameserver;
 mod plan;
+mod run;
 mod up;
 
 use std::io::Write;
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<ExitCode> {
     match &cli.command {
         Command::Up(args) => up::run(args, cli.log.as_deref())?,
+        Command::Run(command) => run::run(command, cli.log.as_deref())?,
         Command::Gslb(command) => gslb::run(command, cli.log.as_deref())?,
         Command::Logs(args) => {
             logging::install(&environment::log_settings(cli.log.as_deref()), None)?;

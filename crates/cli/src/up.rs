@@ -13,13 +13,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::UpArgs;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, name_server};
 use crate::edge::Edge;
 use crate::plan::{Plan, plan};
 use crate::{environment, greeting, say};
 
 /// How long a clean stop may take before the process ends anyway.
-const STOP_LIMIT: Duration = Duration::from_secs(20);
+pub(crate) const STOP_LIMIT: Duration = Duration::from_secs(20);
 
 /// Signals this close together count as one.
 const SAME_WISH: Duration = Duration::from_millis(300);
@@ -67,10 +67,16 @@ async fn serve(args: &UpArgs, log: Option<&str>, plan: &Plan, start: Instant) ->
         Some(edge) => Some(Edge::start(edge, plan, &registry)?),
         None => None,
     };
+    let name_servers = plan
+        .clusters
+        .iter()
+        .map(|cluster| name_server(cluster, plan, &registry))
+        .collect::<Result<Vec<_>>>()?;
     let starting = plan
         .clusters
         .iter()
-        .map(|cluster| Cluster::start(cluster, &tokens));
+        .zip(name_servers)
+        .map(|(cluster, dns)| Cluster::start(cluster, dns, &tokens));
     let mut clusters = try_join_all(starting).await?;
     write_kubeconfig(plan, &clusters)?;
     let update = |name: &str| edge.as_ref().and_then(|edge| edge.update(name));
@@ -144,13 +150,13 @@ fn now() -> Instant {
 }
 
 /// Ctrl-C and SIGTERM.
-struct Interrupt {
+pub(crate) struct Interrupt {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 impl Interrupt {
-    fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let listen = |kind| signal(kind).context("cannot listen for signals");
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
@@ -160,13 +166,13 @@ impl Interrupt {
 
     /// Another signal after a first one. Supervisors such as timeout(1) send theirs twice at once,
     /// to the process and to its group; that is one wish, not two.
-    async fn again(&mut self) {
+    pub(crate) async fn again(&mut self) {
         tokio::time::sleep(SAME_WISH).await;
         while self.wait().now_or_never().is_some() {}
         self.wait().await;
     }
 
-    async fn wait(&mut self) {
+    pub(crate) async fn wait(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}

@@ -17,7 +17,8 @@
 //! The subnet is given back with the length of the network the answer is good for, 0 when it does not depend on the place.
 //!
 //! Replies are authoritative (AA) except referrals and refusals. They echo the question octet by octet, RD and CD, never set RA,
-//! and carry an OPT record exactly when the query did. Over UDP they stay within what the client takes (512 without EDNS, at most
+//! and carry an OPT record exactly when the query did. Where there is room it says more (RFC 8914): why a query is refused, that the
+//! zone is remembered from before a restart, or what the name's entry gives as its reason. Over UDP they stay within what the client takes (512 without EDNS, at most
 //! 1232); answers that do not fit are cut after a whole record and TC is set. Nothing here allocates, locks or logs.
 
 mod options;
@@ -35,7 +36,7 @@ use crate::order::{Arrangement, Entropy};
 use crate::record::{Rcode, Type};
 use crate::zone::{self, NodeRef, OrderRef, RECORDS_PER_SET_MAX, Relocatable, SetRef, Zone};
 
-use options::Options;
+use options::{EXTENDED_ERROR, Options, extended_error};
 
 /// Longest chain of aliases followed for one question.
 pub const CNAME_HOPS_MAX: usize = 8;
@@ -148,6 +149,8 @@ pub fn answer(
         by_place: false,
         authoritative: false,
         truncated: false,
+        stale: false,
+        why: None,
         kind: 0,
     };
     let rcode = scribe.resolve(context.catalog, &query);
@@ -210,7 +213,8 @@ enum Found<'a> {
     Node(NodeRef<'a>),
     /// A delegation that starts with the last `name_octets` octets in front of the apex.
     Cut(NodeRef<'a>),
-    Missing,
+    /// Nothing; what stands at the name may say why.
+    Missing(Option<NodeRef<'a>>),
 }
 
 /// A name on the way to the answer.
@@ -240,11 +244,15 @@ struct Scribe<'b> {
     by_place: bool,
     authoritative: bool,
     truncated: bool,
+    /// A zone was remembered from before a restart.
+    stale: bool,
+    /// Info code and text of an extended error.
+    why: Option<(u16, &'b [u8])>,
     kind: u64,
 }
 
-impl Scribe<'_> {
-    fn resolve(&mut self, catalog: &Catalog, query: &Query<'_>) -> Rcode {
+impl<'b> Scribe<'b> {
+    fn resolve(&mut self, catalog: &'b Catalog, query: &Query<'_>) -> Rcode {
         let rtype = query.rtype;
         let mut step = Step {
             name: query.name(),
@@ -268,20 +276,23 @@ impl Scribe<'_> {
         }
         for _ in 0..=CNAME_HOPS_MAX {
             let relative = &step.name[..relative_octets];
+            self.stale |= zone.remembered_from().is_some();
             let node = match find(zone, relative, rtype) {
                 Found::Node(node) => node,
                 Found::Cut(cut) => {
                     self.refer(zone, cut, step, relative);
                     return Rcode::NOERROR;
                 }
-                Found::Missing => {
+                Found::Missing(node) => {
                     self.authoritative = true;
+                    self.why = node.and_then(NodeRef::why);
                     self.deny(zone, step.pointer(relative_octets));
                     return Rcode::NXDOMAIN;
                 }
             };
             self.authoritative = true;
             self.kind = zone::hash(node.name());
+            self.why = node.why().or(self.why);
             let alias = node
                 .set(Type::CNAME)
                 .filter(|_| ![Type::CNAME, Type::ANY].contains(&rtype));
@@ -473,19 +484,27 @@ impl Scribe<'_> {
         fits
     }
 
-    fn finish(self, query: &Query<'_>, rcode: Rcode, mut options: Options) -> Reply {
+    fn finish(self, query: &Query<'_>, rcode: Rcode, options: Options) -> Reply {
         let Scribe {
             mut writer,
             authoritative,
             truncated,
+            stale,
+            why,
             kind,
             ..
         } = self;
         if let Some(edns) = query.edns {
-            // Refusals carry no records, so what they add has room.
-            options.put_extended_error(rcode, query.rtype.is_transfer());
+            let start = writer.len();
             let fits = writer.put_opt(rcode, edns.dnssec_ok, options.as_slice());
             assert!(fits, "room for the OPT record was reserved");
+            // It explains and is not needed, so it takes only room that is left.
+            if let Some((code, text)) = extended_error(rcode, query.rtype.is_transfer(), stale, why)
+            {
+                let code = code.to_be_bytes();
+                let _ = writer.extend_opt(start, EXTENDED_ERROR, &[&code, text])
+                    || writer.extend_opt(start, EXTENDED_ERROR, &[&code]);
+            }
         }
         let flags = writer::reply_flags(query.flags, authoritative);
         let flags = if truncated { flags | FLAG_TC } else { flags };
@@ -506,11 +525,12 @@ impl Scribe<'_> {
 /// first name that does not exist.
 fn find<'a>(zone: &'a Zone, relative: &[u8], rtype: Type) -> Found<'a> {
     if !zone.has_cuts() {
-        if let Some(node) = zone.node(relative) {
+        let node = zone.node(relative);
+        if let Some(node) = node.filter(|node| !node.is_denied()) {
             return Found::Node(node);
         }
         if !zone.has_wildcards() {
-            return Found::Missing;
+            return Found::Missing(node);
         }
     }
     let mut starts = [0u8; name::NAME_OCTETS_MAX / 2 + 1];
@@ -524,26 +544,28 @@ fn find<'a>(zone: &'a Zone, relative: &[u8], rtype: Type) -> Found<'a> {
     let mut encloser = &relative[relative.len()..];
     for start in starts[..n_labels].iter().rev() {
         let ancestor = &relative[usize::from(*start)..];
-        let Some(node) = zone.node(ancestor) else {
-            return wildcard(zone, encloser);
+        let node = zone.node(ancestor);
+        let Some(node) = node.filter(|node| !node.is_denied()) else {
+            return wildcard(zone, encloser, zone.node(relative));
         };
         if node.is_cut() && !(*start == 0 && rtype == Type::DS) {
             return Found::Cut(node);
         }
         encloser = ancestor;
     }
-    zone.node(relative).map_or(Found::Missing, Found::Node)
+    zone.node(relative)
+        .map_or(Found::Missing(None), Found::Node)
 }
 
-/// The wildcard below the closest name that exists (RFC 4592 §3.3.1).
-fn wildcard<'a>(zone: &'a Zone, encloser: &[u8]) -> Found<'a> {
+/// The wildcard below the closest name that exists (RFC 4592 §3.3.1), else nothing; `denied` may say why.
+fn wildcard<'a>(zone: &'a Zone, encloser: &[u8], denied: Option<NodeRef<'a>>) -> Found<'a> {
     let mut name = [0; name::NAME_OCTETS_MAX + 2];
     name[..2].copy_from_slice(b"\x01*");
     name[2..2 + encloser.len()].copy_from_slice(encloser);
     let node = zone
         .node(&name[..2 + encloser.len()])
-        .filter(|node| node.has_entry());
-    node.map_or(Found::Missing, Found::Node)
+        .filter(|node| node.has_entry() && !node.is_denied());
+    node.map_or(Found::Missing(denied), Found::Node)
 }
 
 #[cfg(test)]

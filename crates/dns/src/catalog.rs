@@ -16,8 +16,11 @@ use crate::zone::{self, Entry, NameHasher, Settings, Zone};
 /// One thing to do to the zones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// Adds a zone, or gives an existing one new settings and keeps its records.
+    /// Adds a zone, or gives an existing one new settings and keeps its records. A zone remembered from before a restart starts
+    /// anew: whoever publishes knows all of it.
     Zone(Settings),
+    /// Removes every zone but these, some of which may be yet to come.
+    RetainZones(BTreeSet<Name>),
     /// Removes a zone with all its records.
     RemoveZone(Name),
     /// Replaces everything at a name. An entry without sets makes the name exist without data.
@@ -87,6 +90,10 @@ impl Catalog {
         while let Some(change) = changes.next() {
             let result = match change {
                 Change::Zone(settings) => next.put_zone(settings),
+                Change::RetainZones(apexes) => {
+                    next.zones.retain(|_, zone| apexes.contains(zone.apex()));
+                    Ok(())
+                }
                 Change::RemoveZone(apex) => {
                     let removed = next.zones.remove(apex.wire());
                     removed.map(drop).ok_or(Error::UnknownZone { zone: apex })
@@ -104,9 +111,32 @@ impl Catalog {
             };
             errors.extend(result.err());
         }
-        let depths = next.zones.values().map(|zone| zone.apex().n_labels());
-        next.depths = depths.collect::<BTreeSet<_>>().into_iter().rev().collect();
+        next.note_depths();
         (next, errors)
+    }
+
+    /// The picture with whole zones put in place of others of their names.
+    pub(crate) fn with_zones(&self, zones: impl IntoIterator<Item = Zone>) -> Catalog {
+        let mut next = self.clone();
+        for zone in zones {
+            next.zones.insert(Arc::from(zone.apex().wire()), zone);
+        }
+        next.note_depths();
+        next
+    }
+
+    /// The picture without the remembered zones that `expired` picks by the Unix time they were good at.
+    pub(crate) fn without_remembered(&self, expired: impl Fn(u64) -> bool) -> Catalog {
+        let mut next = self.clone();
+        next.zones
+            .retain(|_, zone| !zone.remembered_from().is_some_and(&expired));
+        next.note_depths();
+        next
+    }
+
+    fn note_depths(&mut self) {
+        let depths = self.zones.values().map(|zone| zone.apex().n_labels());
+        self.depths = depths.collect::<BTreeSet<_>>().into_iter().rev().collect();
     }
 
     /// The zone with the longest apex that `name` (lower-case, wire form) is within, and the octets of `name` in front of it.
@@ -131,8 +161,8 @@ impl Catalog {
     fn put_zone(&mut self, settings: Settings) -> Result<(), Error> {
         let key = Arc::from(settings.apex.wire());
         let zone = match self.zones.get(&key) {
-            Some(zone) => zone.reconfigured(settings)?,
-            None => Zone::new(settings)?,
+            Some(zone) if zone.remembered_from().is_none() => zone.reconfigured(settings)?,
+            _ => Zone::new(settings)?,
         };
         self.zones.insert(key, zone);
         Ok(())
@@ -157,7 +187,7 @@ impl Catalog {
 fn record_zone(change: &Change) -> Option<&Name> {
     match change {
         Change::Set { zone, .. } | Change::Remove { zone, .. } => Some(zone),
-        Change::Zone(_) | Change::RemoveZone(_) => None,
+        Change::Zone(_) | Change::RemoveZone(_) | Change::RetainZones(_) => None,
     }
 }
 
@@ -165,8 +195,8 @@ fn into_record_change(change: Change) -> (Name, (Name, Option<Entry>)) {
     match change {
         Change::Set { zone, name, entry } => (zone, (name, Some(entry))),
         Change::Remove { zone, name } => (zone, (name, None)),
-        Change::Zone(Settings { apex: zone, .. }) | Change::RemoveZone(zone) => {
-            unreachable!("zone {zone} changes are handled by the caller")
+        Change::Zone(_) | Change::RemoveZone(_) | Change::RetainZones(_) => {
+            unreachable!("changes of whole zones are handled by the caller")
         }
     }
 }
@@ -187,6 +217,13 @@ impl Zones {
     /// The current picture.
     pub fn snapshot(&self) -> Arc<Catalog> {
         self.current.load_full()
+    }
+
+    /// Replaces the picture by what `next` makes of it.
+    pub(crate) fn rewrite(&self, next: impl FnOnce(&Catalog) -> Catalog) {
+        let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = next(&self.current.load());
+        self.current.store(Arc::new(next));
     }
 
     /// The pointer itself, for readers that keep a cached copy per thread.

@@ -9,10 +9,11 @@
 //!                                     clients ◄── server: sockets ◄── answer: one look-up, one copy ◄─┘
 //! ```
 //! Read in this order: [`name`], [`record`], [`message`] are the vocabulary; [`zone`] and [`catalog`] hold what is served;
+//! [`snapshot`] is its form on disk and [`keep`] writes and reads it;
 //! [`answer`], [`order`] and [`geo`] decide what a query gets, [`cookie`] and [`limit`] whether it gets it; [`tsig`] signs and
 //! [`update`] lets clusters write into a parent zone; [`server`] has the sockets; [`client`] asks other servers; [`resolver`] walks
-//! delegations; [`mod@bench`] and [`fuzz`] are what measurements and long runs call. Sockets, clocks and chance are in `server`,
-//! `client`, `bench`, the sending half of `update` and the shell of `resolver`; everything else is pure.
+//! delegations; [`mod@bench`] and [`fuzz`] are what measurements and long runs call. Sockets, files, clocks and chance are in
+//! `server`, `client`, `keep`, `bench`, the sending half of `update` and the shell of `resolver`; everything else is pure.
 
 pub mod name;
 
@@ -23,6 +24,10 @@ pub mod message;
 pub mod zone;
 
 pub mod catalog;
+
+pub mod snapshot;
+
+pub mod keep;
 
 pub mod order;
 

@@ -377,6 +377,7 @@ impl Updates {
                     name,
                     entry: Entry {
                         sets: sets.collect(),
+                        why: None,
                     },
                 }
             }

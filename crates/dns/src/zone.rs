@@ -6,7 +6,8 @@
 //!
 //! Rules that hold for every zone:
 //! - SOA and NS of the apex come from the [`Settings`]; so do the addresses of name servers that lie inside the zone.
-//! - A name exists when it has an [`Entry`], even an empty one, or when a name below it exists (an empty non-terminal, RFC 8020).
+//! - A name exists when it has an [`Entry`], even an empty one, or when a name below it exists (an empty non-terminal, RFC 8020). An
+//!   entry that has nothing but a [`Why`] does not make it exist.
 //! - NS records below the apex cut a delegation: the name and everything below it is answered with a referral.
 //! - A CNAME stands alone at its name (RFC 1034 §3.6.2).
 //!
@@ -26,7 +27,7 @@ use crate::record::{Data, Soa, Type};
 pub(crate) use apex::{ApexRecords, Relocatable};
 pub use entry::{
     Entry, EntryError, GROUPS_PER_SET_MAX, Group, Order, RECORDS_PER_SET_MAX, RecordSet,
-    TTL_SECONDS_MAX,
+    TTL_SECONDS_MAX, WHY_OCTETS_MAX, Why,
 };
 
 pub(crate) use node::{NodeRef, OrderRef, SetRef};
@@ -149,6 +150,8 @@ pub struct Zone {
     pages: Pages,
     n_wildcards: usize,
     n_cuts: usize,
+    /// Unix time in seconds at which a remembered zone was good; `None` when it has been published since the start.
+    remembered_from: Option<u64>,
 }
 
 impl Zone {
@@ -166,6 +169,7 @@ impl Zone {
             pages,
             n_wildcards: 0,
             n_cuts: 0,
+            remembered_from: None,
         };
         let mut pending = Pending::new(&zone.pages);
         pending
@@ -214,6 +218,17 @@ impl Zone {
             }
         }
         (self.clone().finish(pending), errors)
+    }
+
+    /// This zone as something remembered from before a restart, good at `unix_seconds`.
+    pub(crate) fn remembered(mut self, unix_seconds: u64) -> Zone {
+        self.remembered_from = Some(unix_seconds);
+        self
+    }
+
+    /// When the zone was good (Unix time in seconds), if it is remembered from before a restart and nobody has published it since.
+    pub fn remembered_from(&self) -> Option<u64> {
+        self.remembered_from
     }
 
     /// Name of the zone.
@@ -369,6 +384,7 @@ fn address_entry(addresses: &[IpAddr], ttl_seconds: u32) -> Entry {
         sets: sets
             .map(|data| RecordSet::fixed(ttl_seconds, data))
             .collect(),
+        why: None,
     }
 }
 

@@ -95,6 +95,8 @@ pub struct Engine {
     updates: BTreeMap<String, (bool, Vec<std::net::IpAddr>)>,
     dirty: BTreeSet<GslbId>,
     dirty_zones: bool,
+    /// The DNS server has been told which zones there are.
+    told_zones: bool,
     dirty_endpoints: BTreeSet<Key>,
     dirty_ingresses: BTreeSet<Key>,
     dirty_legacy: BTreeSet<Key>,
@@ -127,6 +129,7 @@ impl Engine {
             updates: BTreeMap::new(),
             dirty: BTreeSet::new(),
             dirty_zones: true,
+            told_zones: false,
             dirty_endpoints: BTreeSet::new(),
             dirty_ingresses: BTreeSet::new(),
             dirty_legacy: BTreeSet::new(),

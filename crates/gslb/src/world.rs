@@ -121,6 +121,7 @@ pub struct Touched {
 #[derive(Debug, Default)]
 pub struct World {
     synced: BTreeSet<Kind>,
+    listed: BTreeSet<Kind>,
     present: BTreeMap<Kind, BTreeSet<Key>>,
     /// Gslbs of both groups.
     pub gslbs: BTreeMap<GslbId, GslbView>,
@@ -154,6 +155,11 @@ impl World {
         Kind::ALL.iter().all(|kind| self.synced.contains(kind))
     }
 
+    /// Whether the cluster knows the kind and its objects have been listed.
+    pub fn is_listed(&self, kind: Kind) -> bool {
+        self.listed.contains(&kind)
+    }
+
     /// Takes in a change.
     pub fn apply(&mut self, kind: Kind, change: Change) -> Touched {
         let mut touched = Touched::default();
@@ -162,6 +168,7 @@ impl World {
             Change::Gone(key) => self.remove(kind, &key, &mut touched),
             Change::Listed(objects) => {
                 self.synced.insert(kind);
+                self.listed.insert(kind);
                 let mut gone = self.present.get(&kind).cloned().unwrap_or_default();
                 for object in &objects {
                     gone.remove(&project::key(object));
@@ -173,6 +180,7 @@ impl World {
             }
             Change::Absent => {
                 self.synced.insert(kind);
+                self.listed.remove(&kind);
                 for key in self.present.remove(&kind).unwrap_or_default() {
                     self.remove(kind, &key, &mut touched);
                 }

@@ -45,6 +45,7 @@ const SHELLS: &[(&str, &[&str])] = &[
         &[
             "bench",
             "client",
+            "keep",
             "resolver",
             "resolver/front",
             "server",

@@ -9,6 +9,7 @@ mod failover;
 mod kubectl;
 mod lifecycle;
 mod partition;
+mod snapshot;
 
 use std::path::PathBuf;
 

@@ -11,13 +11,30 @@ use crate::record::Rcode;
 /// Room for all options of one reply.
 const OCTETS_MAX: usize = 128;
 /// Option code of extended errors (RFC 8914).
-const EXTENDED_ERROR: u16 = 15;
+pub(super) const EXTENDED_ERROR: u16 = 15;
 
-/// Extended error codes we give (RFC 8914 §4).
+/// Extended error codes we give ourselves (RFC 8914 §4).
 mod extended {
+    pub(super) const STALE_ANSWER: u16 = 3;
     pub(super) const PROHIBITED: u16 = 18;
     pub(super) const NOT_AUTHORITATIVE: u16 = 20;
     pub(super) const NOT_SUPPORTED: u16 = 21;
+}
+
+/// What a reply says beside its code: why it refuses, that it comes from before a restart, or what the entry says.
+pub(super) fn extended_error(
+    rcode: Rcode,
+    is_transfer: bool,
+    stale: bool,
+    why: Option<(u16, &[u8])>,
+) -> Option<(u16, &[u8])> {
+    match rcode {
+        Rcode::REFUSED if is_transfer => Some((extended::PROHIBITED, b"")),
+        Rcode::REFUSED => Some((extended::NOT_AUTHORITATIVE, b"")),
+        Rcode::NOTIMP => Some((extended::NOT_SUPPORTED, b"")),
+        _ if stale => Some((extended::STALE_ANSWER, b"remembered from before a restart")),
+        _ => why,
+    }
 }
 
 /// Options ready to be put into an OPT record.
@@ -108,17 +125,6 @@ impl Options {
             geo::SUBNET_OPTION,
             &[&family.to_be_bytes(), &lengths, &octets[..n_octets]],
         );
-    }
-
-    /// Says more about a refusal than its code does.
-    pub(super) fn put_extended_error(&mut self, rcode: Rcode, is_transfer: bool) {
-        let code = match rcode {
-            Rcode::REFUSED if is_transfer => extended::PROHIBITED,
-            Rcode::REFUSED => extended::NOT_AUTHORITATIVE,
-            Rcode::NOTIMP => extended::NOT_SUPPORTED,
-            _ => return,
-        };
-        self.put(EXTENDED_ERROR, &[&code.to_be_bytes()]);
     }
 
     /// Appends an option; the few we make always fit.

@@ -143,6 +143,22 @@ impl<'b> Writer<'b> {
         fits
     }
 
+    /// Adds an option to the OPT record, which was put last; nothing when it does not fit.
+    pub fn extend_opt(&mut self, opt_start: usize, code: u16, parts: &[&[u8]]) -> bool {
+        let octets = parts.iter().map(|part| part.len()).sum::<usize>();
+        if self.len + 4 + octets > self.octets_max {
+            return false;
+        }
+        let head: [&[u8]; 2] = [&code.to_be_bytes(), &(octets as u16).to_be_bytes()];
+        for part in head.iter().chain(parts) {
+            self.out[self.len..self.len + part.len()].copy_from_slice(part);
+            self.len += part.len();
+        }
+        let rdata_octets = self.len - opt_start - OPT_OCTETS;
+        self.patch(opt_start + OPT_OCTETS - 2, rdata_octets as u16);
+        true
+    }
+
     /// Writes the header and returns the length of the message.
     pub fn finish(self, id: u16, flags: u16, rcode: Rcode, n_questions: u16) -> usize {
         let [n_answers, n_authorities, n_additionals] = self.counts;

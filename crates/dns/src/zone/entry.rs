@@ -9,6 +9,8 @@ use crate::record::{self, Data, Type};
 pub const RECORDS_PER_SET_MAX: usize = 512;
 /// Most weight groups one set may hold: one per cluster of a fleet.
 pub const GROUPS_PER_SET_MAX: usize = 64;
+/// Longest text of a [`Why`], in octets: a sentence or two, small beside the answers themselves.
+pub const WHY_OCTETS_MAX: usize = 200;
 /// Longest TTL in seconds (RFC 2181 §8).
 pub const TTL_SECONDS_MAX: u32 = i32::MAX as u32;
 
@@ -153,17 +155,57 @@ impl RecordSet {
     }
 }
 
-/// Everything one name answers with. Without sets the name exists and has no data (NODATA instead of NXDOMAIN).
+/// Everything one name answers with.
+///
+/// Without sets the name exists and has no data (NODATA instead of NXDOMAIN); with a [`Why`] and without sets it does not exist, as
+/// if there were no entry, and the reply says why.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Entry {
     /// At most one set per type.
     pub sets: Vec<RecordSet>,
+    /// What replies about the name say beside their records.
+    pub why: Option<Why>,
+}
+
+/// An extended error (RFC 8914) that goes with the replies about a name, where the client speaks EDNS and there is room.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Why {
+    code: u16,
+    text: String,
+}
+
+impl Why {
+    /// "Other error": the text says it all.
+    pub const OTHER: u16 = 0;
+    /// "Stale answer": nothing newer could be learned.
+    pub const STALE_ANSWER: u16 = 3;
+
+    /// An info code of RFC 8914 §4 and a text for people. Longer texts are cut after [`WHY_OCTETS_MAX`] octets.
+    pub fn new(code: u16, text: &str) -> Why {
+        let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+        let end = ends.take_while(|end| *end <= WHY_OCTETS_MAX).last();
+        let text = text[..end.unwrap_or(0)].to_owned();
+        Why { code, text }
+    }
+
+    /// The info code.
+    pub fn code(&self) -> u16 {
+        self.code
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
 }
 
 impl Entry {
     /// An entry of one set.
     pub fn of(set: RecordSet) -> Entry {
-        Entry { sets: vec![set] }
+        Entry {
+            sets: vec![set],
+            why: None,
+        }
     }
 
     pub(super) fn check(&self) -> Result<(), EntryError> {

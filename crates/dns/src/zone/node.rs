@@ -1,7 +1,7 @@
 //! One name and its records as a compact byte string.
 //!
 //! ```text
-//! node   = octets u32 | name_octets u8 | name | flags u8 | n_children u32 | n_sets u8 | set…
+//! node   = octets u32 | name_octets u8 | name | flags u8 | n_children u32 | n_sets u8 | set… | [code u16 | text]
 //! set    = type u16 | n_records u16 | order u8 | stride u8 | wire_octets u32 | [weights] | record…
 //! weights= take u16 | n_groups u8 | (weight u32 | n_records u16)…          only when order is WEIGHTED
 //! record = 0xC00C | type | class | ttl | rdlength | rdata                   ready to be copied into a message
@@ -13,7 +13,7 @@
 use std::net::IpAddr;
 use std::num::NonZeroU16;
 
-use super::{Entry, EntryError, Group, Order, RecordSet};
+use super::{Entry, EntryError, Group, Order, RecordSet, Why};
 use crate::message::Cursor;
 use crate::record::{Data, Type};
 
@@ -22,6 +22,10 @@ pub(crate) const OWNER_IS_QUESTION: u16 = 0xc00c;
 
 const FLAG_ENTRY: u8 = 1;
 const FLAG_CUT: u8 = 2;
+/// Replies say why; the code and the text end the node.
+const FLAG_WHY: u8 = 4;
+/// There are no records, and the name does not exist unless one below it does.
+const FLAG_DENIED: u8 = 8;
 
 const ORDER_FIXED: u8 = 0;
 const ORDER_SHUFFLE: u8 = 1;
@@ -84,11 +88,22 @@ pub(super) fn encode(
     let sets = entry.map_or(&[][..], |entry| &entry.sets);
     let cut = !name.is_empty() && sets.iter().any(|set| set.rtype() == Some(Type::NS));
     let flag = |on: bool, flag: u8| if on { flag } else { 0 };
-    out.push(flag(entry.is_some(), FLAG_ENTRY) | flag(cut, FLAG_CUT));
+    let why = entry.and_then(|entry| entry.why.as_ref());
+    let denied = why.is_some() && sets.is_empty() && !name.is_empty();
+    out.push(
+        flag(entry.is_some(), FLAG_ENTRY)
+            | flag(cut, FLAG_CUT)
+            | flag(why.is_some(), FLAG_WHY)
+            | flag(denied, FLAG_DENIED),
+    );
     out.extend(n_children.to_le_bytes());
     out.push(sets.len() as u8);
     for set in sets {
         encode_set(set, &mut out)?;
+    }
+    if let Some(why) = why {
+        out.extend(why.code().to_le_bytes());
+        out.extend(why.text().bytes());
     }
     let octets = (out.len() as u32).to_le_bytes();
     out[..4].copy_from_slice(&octets);
@@ -159,6 +174,21 @@ impl<'a> NodeRef<'a> {
         self.after_name()[0] & FLAG_ENTRY != 0
     }
 
+    /// Whether there is an entry only to say why the name does not exist.
+    pub(crate) fn is_denied(self) -> bool {
+        self.after_name()[0] & FLAG_DENIED != 0 && self.n_children() == 0
+    }
+
+    /// The extended error of replies about this name: info code and text.
+    pub(crate) fn why(self) -> Option<(u16, &'a [u8])> {
+        if self.after_name()[0] & FLAG_WHY == 0 {
+            return None;
+        }
+        let mut sets = self.sets();
+        while sets.next().is_some() {}
+        Some((le_u16(sets.rest, 0), &sets.rest[2..]))
+    }
+
     /// Whether a delegation starts here.
     pub(crate) fn is_cut(self) -> bool {
         self.after_name()[0] & FLAG_CUT != 0
@@ -190,6 +220,9 @@ impl<'a> NodeRef<'a> {
     pub(super) fn to_entry(self) -> Option<Entry> {
         self.has_entry().then(|| Entry {
             sets: self.sets().map(SetRef::to_set).collect(),
+            why: self
+                .why()
+                .map(|(code, text)| Why::new(code, &String::from_utf8_lossy(text))),
         })
     }
 }

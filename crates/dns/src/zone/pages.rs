@@ -7,6 +7,7 @@
 //!
 //! The map also keeps the tree of names: every node counts its children, and a node without an entry exists exactly as long as it
 //! has some.
+//! A node that only says why its name does not exist is no child to anyone.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -176,16 +177,17 @@ impl Pending {
     pub(super) fn set(&mut self, name: &[u8], entry: &Entry) -> Result<(), EntryError> {
         let old = self.node(name);
         let n_children = old.map_or(0, NodeRef::n_children);
-        let is_new = old.is_none();
+        let existed = old.is_some_and(|node| !node.is_denied());
         let bytes = node::encode(name, n_children, Some(entry))?;
         if bytes.len() > NODE_OCTETS_MAX {
             return Err(EntryError::TooLarge {
                 octets: bytes.len(),
             });
         }
+        let exists = !NodeRef::at(&bytes).is_denied();
         self.put(name, Some(bytes));
-        if is_new {
-            self.count_child(name, 1);
+        if existed != exists {
+            self.count_child(name, if exists { 1 } else { -1 });
         }
         Ok(())
     }
@@ -196,11 +198,14 @@ impl Pending {
             return;
         };
         let n_children = old.n_children();
+        let existed = !old.is_denied();
         match n_children {
             _ if name.is_empty() => self.put_empty(name, n_children, Some(&Entry::default())),
             0 => {
                 self.put(name, None);
-                self.count_child(name, -1);
+                if existed {
+                    self.count_child(name, -1);
+                }
             }
             _ => self.put_empty(name, n_children, None),
         }
@@ -252,6 +257,7 @@ impl Pending {
                 None => self.put_empty(name, 1, None),
                 Some(parent) => {
                     let has_entry = parent.has_entry();
+                    let existed = !parent.is_denied();
                     let n_children = parent.n_children().saturating_add_signed(delta);
                     if n_children == 0 && !has_entry {
                         self.put(name, None);
@@ -260,8 +266,11 @@ impl Pending {
                     let mut bytes = parent.bytes().to_vec();
                     let at = 5 + name.len() + 1;
                     bytes[at..at + 4].copy_from_slice(&n_children.to_le_bytes());
+                    let exists = !NodeRef::at(&bytes).is_denied();
                     self.put(name, Some(bytes));
-                    return;
+                    if existed == exists {
+                        return;
+                    }
                 }
             }
         }

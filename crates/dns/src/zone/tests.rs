@@ -34,7 +34,7 @@ fn change(host: &str, entry: Option<Entry>) -> String {
 #[test]
 fn entries_that_cannot_be_served_say_why() {
     let host = "app.cloud.example.com";
-    let sets = |sets: Vec<RecordSet>| Some(Entry { sets });
+    let sets = |sets: Vec<RecordSet>| Some(Entry { sets, why: None });
     let fixed = |data: Vec<Data>| RecordSet::fixed(5, data);
     let cname = Data::Cname(name("b.example.com"));
     let groups = vec![Group {
@@ -157,7 +157,8 @@ fn what_was_set_can_be_read_back() {
         ),
         RecordSet::shuffled(8, vec![Data::txt("one"), Data::txt("three")]),
     ];
-    let entry = Entry { sets };
+    let why = Some(Why::new(Why::OTHER, "eu: no ready endpoints"));
+    let entry = Entry { sets, why };
     let (zone, errors) = zone().with([(name("app.cloud.example.com"), Some(entry.clone()))]);
     assert_eq!(errors, []);
     let mut entries = zone.entries().collect::<Vec<_>>();

@@ -6,7 +6,7 @@ use std::{
 };
 
 use flotilla_api::ZoneDelegationStatus;
-use flotilla_dns::zone::hourly_serial;
+use flotilla_dns::{catalog, name::Name, zone::hourly_serial};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -15,6 +15,7 @@ use crate::{
     endpoints,
     expose::Lookup,
     key::Key,
+    kinds::Kind,
     names, status,
     world::Dep,
     zone_plan::{self, Plan},
@@ -40,6 +41,7 @@ impl Engine {
         let (own, hostnames) = zone_plan::own_dns(&self.world, &self.config, &self.lookups);
         self.want(Wanter::OwnDns, hostnames);
         let zones: Vec<Zone> = self.world.zones.values().cloned().collect();
+        self.tell_zones(&zones);
         let mut settings = BTreeMap::new();
         let mut plans = BTreeMap::new();
         for zone in &zones {
@@ -83,6 +85,22 @@ impl Engine {
         let changes = self.book.set_zones(settings);
         self.changes.extend(changes);
         self.tell_peers(&zones);
+    }
+
+    /// Tells the DNS server once which zones there are: it may remember some from before a restart that were deleted since. While
+    /// the kind is unknown, as for a moment after an API server's start, that says nothing.
+    fn tell_zones(&mut self, zones: &[Zone]) {
+        if self.told_zones || !self.world.is_listed(Kind::ZoneDelegation) {
+            return;
+        }
+        self.told_zones = true;
+        let made = zones.iter().map(|zone| &zone.zone);
+        let to_make = self.config.zones.iter().map(|setting| &setting.zone);
+        let names = made
+            .chain(to_make)
+            .filter_map(|zone| Name::parse(zone).ok());
+        let change = catalog::Change::RetainZones(names.collect());
+        self.changes.push(change);
     }
 
     fn settle_zone(&mut self, zone: &Zone, plan: &Plan, own: &[IpAddr], now: Timestamp) {

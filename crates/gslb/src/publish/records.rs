@@ -47,7 +47,7 @@ pub fn entry_of_host(records: &HostRecords, rules: &Rules) -> Option<Entry> {
             })
         })
         .collect();
-    (!sets.is_empty()).then_some(Entry { sets })
+    (!sets.is_empty()).then_some(Entry { sets, why: None })
 }
 
 /// The entry of a host's local targets. Absent without addresses.
@@ -63,7 +63,7 @@ pub fn entry_of_local(local: &[IpAddr], rules: &Rules) -> Option<Entry> {
             (!data.is_empty()).then(|| RecordSet::fixed(rules.ttl_seconds, data))
         })
         .collect();
-    (!sets.is_empty()).then_some(Entry { sets })
+    (!sets.is_empty()).then_some(Entry { sets, why: None })
 }
 
 /// Groups of one cluster each; a cluster without a weight counts as zero, which only ever puts it last.

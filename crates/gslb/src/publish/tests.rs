@@ -42,6 +42,7 @@ fn lines(changes: &[Change]) -> Vec<String> {
                 format!("{name} in {zone} = {}", entry.sets[0].data[0])
             }
             Change::Remove { name, .. } => format!("remove {name}"),
+            Change::RetainZones(apexes) => format!("retain {apexes:?}"),
         })
         .collect()
 }

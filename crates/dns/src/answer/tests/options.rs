@@ -4,6 +4,7 @@ use super::*;
 use crate::cookie::Cookies;
 use crate::geo::Geo;
 use crate::message::CLASS_IN;
+use crate::zone::Why;
 
 const CLIENT: [u8; 4] = [192, 0, 2, 1];
 
@@ -104,6 +105,86 @@ fn refusals_say_why() {
             "{host}"
         );
     }
+}
+
+/// A name's reason goes with its replies, in denials too, and only where there is room.
+#[test]
+fn entries_say_why() {
+    let zone = name("cloud.example.com");
+    let entry = |n: u8, text: &str| Entry {
+        sets: (n > 0)
+            .then(|| RecordSet::fixed(5, (0..n).map(|n| Data::A([127, 1, 1, n].into())).collect()))
+            .into_iter()
+            .collect(),
+        why: Some(Why::new(Why::OTHER, text)),
+    };
+    let set = |host: &str, entry: Entry| Change::Set {
+        zone: zone.clone(),
+        name: name(host),
+        entry,
+    };
+    let long = "x".repeat(500);
+    let (catalog, errors) = catalog("zone cloud.example.com 30\n*.wild 5 A 127.0.0.1").with(vec![
+        set("up.cloud.example.com", entry(2, "us: silent")),
+        set("long.cloud.example.com", entry(0, &long)),
+        set("full.cloud.example.com", entry(26, &long)),
+        set(
+            "a.down.cloud.example.com",
+            entry(0, "eu: no ready endpoints"),
+        ),
+        set(
+            "a.wild.cloud.example.com",
+            entry(0, "not even the wildcard is"),
+        ),
+    ]);
+    assert_eq!(errors, []);
+    let ask = |host: &str, octets: u16| {
+        let question = Question {
+            name: name(host),
+            rtype: Type::A,
+        };
+        let query = encode_query(1, 0, &question, Some(octets));
+        let bytes = reply(&catalog, &query, Transport::Udp).unwrap();
+        let message = Message::parse(&bytes).unwrap();
+        // The option is the last of the reply.
+        let at = bytes.windows(2).rposition(|code| code == [0, 15]);
+        let text = at.map(|at| String::from_utf8_lossy(&bytes[at + 6..]).into_owned());
+        (
+            message.rcode,
+            message.answers.len(),
+            text.unwrap_or_default(),
+        )
+    };
+    let nxdomain = |text: &str| (Rcode::NXDOMAIN, 0, text.to_owned());
+    for (host, octets, expected) in [
+        ("up", 1232, (Rcode::NOERROR, 2, "us: silent".to_owned())),
+        ("a.down", 1232, nxdomain("eu: no ready endpoints")),
+        // What has nothing but a reason does not make the name above it exist, nor block a wildcard.
+        ("down", 1232, nxdomain("")),
+        ("a.wild", 1232, (Rcode::NOERROR, 1, String::new())),
+        ("long", 1232, nxdomain(&long[..200])),
+        ("full", 512, (Rcode::NOERROR, 26, String::new())),
+    ] {
+        assert_eq!(
+            ask(&format!("{host}.cloud.example.com"), octets),
+            expected,
+            "{host}"
+        );
+    }
+}
+
+/// RFC 8914 §4.4.
+#[test]
+fn remembered_zones_answer_as_stale() {
+    let fresh = catalog("zone cloud.example.com 30\napp 5 A 127.1.1.10");
+    let zone = fresh.zones()[0].clone();
+    let stale = fresh.with_zones([zone.remembered(7)]);
+    let query = query("app.cloud.example.com", 1, 65_001, &[]);
+    let has = |catalog: &Catalog| {
+        let bytes = reply(catalog, &query, Transport::Udp).unwrap();
+        bytes.windows(2).any(|code| code == [0, 15])
+    };
+    assert!(has(&stale) && !has(&fresh));
 }
 
 #[test]

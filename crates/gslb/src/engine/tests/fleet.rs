@@ -220,6 +220,10 @@ impl Cluster {
             DnsChange::Zone(settings) => {
                 self.zones.insert(settings.apex.to_string(), settings);
             }
+            DnsChange::RetainZones(apexes) => {
+                let kept = apexes.iter().map(ToString::to_string).collect::<Vec<_>>();
+                self.zones.retain(|apex, _| kept.contains(apex));
+            }
             DnsChange::RemoveZone(apex) => {
                 self.zones.remove(&apex.to_string());
             }

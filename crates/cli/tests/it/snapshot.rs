@@ -1,0 +1,95 @@
+//! A DNS server that starts while its API server is away.
+
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use flotilla_testkit::tools::{Kubectl, dig, dig_short};
+use flotilla_testkit::{Flotilla, eventually, free_port};
+use tempfile::TempDir;
+
+use crate::binary;
+
+const HOST: &str = "app.cloud.example.com";
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// `flotilla run gslb`, killed when dropped.
+struct Running(Child);
+
+impl Running {
+    /// Starts it with the state in `folder`.
+    fn start(folder: &TempDir, kubeconfig: &str, dns: SocketAddr, edge_port: u16) -> Running {
+        let mut command = Command::new(binary());
+        command
+            .args(["run", "gslb", "--kubeconfig", kubeconfig])
+            .arg("--dns-listen")
+            .arg(dns.to_string())
+            .arg("--data-dir")
+            .arg(folder.path())
+            .env("CLUSTER_GEO_TAG", "eu")
+            .env("DNS_ZONES", "example.com:cloud.example.com:30")
+            .env("EDGE_DNS_SERVERS", format!("127.0.0.1:{edge_port}"))
+            .env("CLUSTER_EXPOSED_IPS", "192.0.2.1")
+            .env("METRICS_ADDRESS", format!("127.0.0.1:{}", free_port()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
+        Running(command.spawn().expect("start flotilla run gslb"))
+    }
+
+    /// SIGKILL: no chance to write anything.
+    fn kill(mut self) {
+        self.0.kill().expect("kill");
+        self.0.wait().expect("wait");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+#[ignore = "needs kubectl and dig"]
+fn a_restart_without_an_api_server_answers_what_was_answered_before() {
+    let cluster = Flotilla::up(binary(), &["--data-dir", ":memory:"]);
+    let endpoint = "
+apiVersion: externaldns.k8s.io/v1alpha1
+kind: DNSEndpoint
+metadata: {name: app, namespace: default, labels: {k8gb.io/dnstype: local}}
+spec:
+  endpoints:
+    - {dnsName: app.cloud.example.com, recordType: A, recordTTL: 5, targets: [192.0.2.7]}";
+    Kubectl::new(&cluster)
+        .with_input("apply -f -", endpoint)
+        .shows("created");
+    let folder = TempDir::new().expect("folder");
+    // A copy, because the cluster's goes with it.
+    let kubeconfig = folder.path().join("kubeconfig");
+    std::fs::copy(cluster.kubeconfig(), &kubeconfig).expect("copy the kubeconfig");
+    let kubeconfig = kubeconfig.to_str().expect("a path of letters");
+    let server = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let start = || Running::start(&folder, kubeconfig, server, cluster.dns_port);
+    let answer = || dig_short(server, HOST, "A");
+    let expected = vec!["192.0.2.7".to_owned()];
+
+    let first = start();
+    eventually("the cluster is read", LIMIT, &expected, answer);
+    eventually("it is on disk", LIMIT, &true, || {
+        folder.path().join("dns-zones").exists()
+    });
+    first.kill();
+    let second = start();
+    eventually("both are there", LIMIT, &expected, answer);
+    second.kill();
+    cluster.kill();
+
+    let third = Running::start(&folder, kubeconfig, server, server.port());
+    eventually("no API server is there", LIMIT, &expected, answer);
+    // RFC 8914: the reply says that nobody has confirmed it since.
+    dig(server, &[HOST, "A"])
+        .shows("Stale Answer")
+        .shows("remembered from before a restart");
+    third.kill();
+}
