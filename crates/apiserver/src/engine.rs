@@ -9,7 +9,7 @@ use std::{
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
 use tokio::sync::{MutexGuard, Semaphore};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     auth::{Access, Tokens, service_account::Issuer, token_file::TokenFile},
@@ -72,6 +72,8 @@ pub struct Engine {
     pub metrics: Metrics,
     /// Ends watches and makes the server unready.
     pub stop: CancellationToken,
+    /// What outlives its request: WebSockets.
+    pub(crate) tasks: TaskTracker,
     pub(crate) gates: Gates,
     pub(crate) converted: convert::Cache,
     turn: tokio::sync::Mutex<()>,
@@ -111,6 +113,7 @@ impl Engine {
             open_api: OpenApi::default(),
             metrics: Metrics::default(),
             stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
             rows: ArcSwap::from_pointee(Registry::new(built_in())),
             compiled: Mutex::default(),
         }

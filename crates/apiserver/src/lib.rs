@@ -22,6 +22,7 @@ pub mod auth;
 pub mod body;
 mod bootstrap;
 mod call;
+mod compress;
 mod convert;
 pub mod crd;
 pub mod decode;
@@ -54,6 +55,7 @@ pub mod strategy;
 pub mod table;
 mod versions;
 pub mod webhook;
+mod websocket;
 mod write;
 
 pub use self::server::{ApiServer, Config, Error, Handle};

@@ -219,6 +219,9 @@ impl Handle {
             // A panic there was reported when it happened.
             let _ = task.await;
         }
+        let sockets = &self.service.engine().tasks;
+        sockets.close();
+        sockets.wait().await;
         self.service.engine().store.close().await;
     }
 }

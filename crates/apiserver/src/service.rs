@@ -21,6 +21,7 @@ use flotilla_machinery::status::Status;
 use futures::FutureExt;
 use http::{HeaderName, HeaderValue, Method, Request, Response, header};
 use http_body_util::BodyExt;
+use hyper::upgrade::OnUpgrade;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
@@ -31,6 +32,7 @@ use crate::{
     access::{Attributes, Authenticator, Authorizer, Decision, Identity, ResourceAttributes},
     body::Body,
     call::{Call, Parts, header as text},
+    compress,
     decode::BODY_BYTES_MAX,
     engine::Engine,
     handlers::{create, delete, eviction, modify, patch, read, review, subresource, watch},
@@ -41,6 +43,7 @@ use crate::{
     registry::{Registry, Resource, Verb},
     render,
     request::{self, RequestInfo},
+    websocket::handshake,
 };
 
 /// The server. Clones share everything.
@@ -151,7 +154,7 @@ where
 async fn handle<B>(
     engine: Arc<Engine>,
     info: RequestInfo,
-    parts: http::request::Parts,
+    mut parts: http::request::Parts,
     body: B,
 ) -> Result<Response<Body>, Status>
 where
@@ -166,6 +169,8 @@ where
         return paths::serve(&engine, &info, &parts).await;
     }
     let deadline = engine.limits.deadline;
+    let upgrade = parts.extensions.remove::<OnUpgrade>();
+    let upgrade = upgrade.filter(|_| handshake::is_asked(&parts.headers));
     let body = read_body(
         body,
         parts.method != Method::GET && parts.method != Method::HEAD,
@@ -187,7 +192,7 @@ where
     }
     if call.info.verb == "watch" {
         check_verb(&call)?;
-        return watch::watch(call, permit);
+        return watch::watch(call, permit, upgrade);
     }
     let result = timeout(deadline, dispatch(&call))
         .await
@@ -196,6 +201,9 @@ where
     // Warnings travel with refusals too.
     let mut response = result.unwrap_or_else(|s| render::status(&s, &call.accepted, call.pretty));
     add_warnings(&mut response, call.take_warnings());
+    if compress::is_accepted(&call.headers) {
+        response = compress::large(response).await;
+    }
     Ok(response)
 }
 
@@ -257,8 +265,8 @@ fn check_verb(call: &Call) -> Result<(), Status> {
     }
 }
 
-/// Who asks: the identity the connection or process vouches for, the bearer token's, or nobody in
-/// particular, who may do what the rules grant `system:unauthenticated`.
+/// Who asks: the identity the connection or process vouches for, the bearer token's (which comes in
+/// a subprotocol when a browser opens a WebSocket), or nobody in particular, who may do what the rules grant `system:unauthenticated`.
 fn identify(engine: &Engine, parts: &http::request::Parts) -> Result<Identity, Status> {
     if let Some(identity) = parts.extensions.get::<Identity>() {
         return Ok(identity.clone());
@@ -267,7 +275,12 @@ fn identify(engine: &Engine, parts: &http::request::Parts) -> Result<Identity, S
         let (scheme, token) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
-    match bearer.filter(|token| !token.is_empty()) {
+    let hidden = match handshake::is_asked(&parts.headers) {
+        true => handshake::token(&parts.headers).map_err(|_| Status::unauthorized())?,
+        false => None,
+    };
+    let bearer = bearer.filter(|token| !token.is_empty());
+    match bearer.or(hidden.as_deref()) {
         Some(token) => match engine.tokens.token(token, &[], engine.now()) {
             Ok(Some(identity)) => Ok(identity),
             Ok(None) | Err(_) => Err(Status::unauthorized()),

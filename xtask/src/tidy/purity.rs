@@ -17,6 +17,7 @@ const SHELLS: &[(&str, &[&str])] = &[
         "apiserver",
         &[
             "bootstrap",
+            "compress",
             "convert",
             "crd/cleanup",
             "crd/resource",
@@ -34,6 +35,7 @@ const SHELLS: &[(&str, &[&str])] = &[
             "store/disk",
             "store/subscribe",
             "webhook",
+            "websocket",
             "write",
         ],
     ),

@@ -14,6 +14,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use flotilla_machinery::status::Status;
 use futures::stream;
 use http::{Response, StatusCode};
+use hyper::upgrade::OnUpgrade;
 use prometheus_client::metrics::{counter::Counter, gauge::Gauge};
 use serde_json::{Value, json};
 use tokio::{
@@ -35,6 +36,7 @@ use crate::{
     store::{
         Collection, Event, EventKind, Object, ObjectKey, State, Subscription, list as in_order,
     },
+    websocket::{self, handshake},
 };
 
 /// Seconds between two bookmarks; each watch is moved by up to a quarter, so that they spread.
@@ -81,11 +83,15 @@ impl Drop for Alive {
     }
 }
 
-/// GET of a collection with `watch`.
+/// GET of a collection with `watch`; over a WebSocket when the connection can become one.
 ///
 /// # Errors
 /// 400 and 422 for options without sense, 504 for a revision of the future.
-pub(crate) fn watch(call: Call, permit: OwnedSemaphorePermit) -> Result<Response<Body>, Status> {
+pub(crate) fn watch(
+    call: Call,
+    permit: OwnedSemaphorePermit,
+    upgrade: Option<OnUpgrade>,
+) -> Result<Response<Body>, Status> {
     let options = ListOptions::parse(&call.query, true)?;
     let filter = Filter::new(&call, &options)?;
     let storage = &call.resource.storage;
@@ -110,6 +116,11 @@ pub(crate) fn watch(call: Call, permit: OwnedSemaphorePermit) -> Result<Response
     let now = Instant::now();
     let seconds = lifetime(&call, &options);
     let alive = Alive::new(&call);
+    let opened = match upgrade {
+        Some(_) => handshake::accept(&call.headers)?,
+        None => Response::default(),
+    };
+    let engine = call.engine.clone();
     let mut watch = Watch {
         converts: converts(&call) || (call.resource.webhook.is_some() && filter.needs_fields()),
         filter,
@@ -137,6 +148,11 @@ pub(crate) fn watch(call: Call, permit: OwnedSemaphorePermit) -> Result<Response
         let chunk = watch.next().await?;
         Some((chunk, watch))
     });
+    if let Some(upgrade) = upgrade {
+        let stop = engine.stop.clone();
+        engine.tasks.spawn(websocket::run(upgrade, chunks, stop));
+        return Ok(opened);
+    }
     Ok(render::with_type(
         StatusCode::OK,
         JSON,

@@ -446,3 +446,30 @@ async fn applied_fields_have_owners_and_conflicts_are_told() {
             .contains("fieldManager: Required value: is required for apply patch")
     );
 }
+
+#[tokio::test]
+async fn large_replies_are_compressed_for_those_who_ask() {
+    let server = in_process().await;
+    let target = "/api/v1/namespaces/default/configmaps";
+    for n in 0..3 {
+        let name = format!("m{n}");
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name},
+            "data": {"text": "0123456789".repeat(6000)}});
+        send(&server, "POST", target, &[], object.to_string()).await;
+    }
+    let gzip = [("accept-encoding", "gzip")];
+    let packed = send(&server, "GET", target, &gzip, "").await;
+    assert_eq!(packed.headers["content-encoding"], "gzip");
+    assert_eq!(packed.headers["vary"], "Accept-Encoding");
+    let mut unpacked = Vec::new();
+    let mut decoder = flate2::read::GzDecoder::new(&packed.bytes[..]);
+    std::io::Read::read_to_end(&mut decoder, &mut unpacked).unwrap();
+    let plain = send(&server, "GET", target, &[], "").await;
+    assert!(plain.headers.get("content-encoding").is_none());
+    assert!(plain.bytes == unpacked);
+    let small = send(&server, "GET", &format!("{target}/m0"), &gzip, "").await;
+    assert!(small.headers.get("content-encoding").is_none());
+    let watch = format!("{target}?watch=true&timeoutSeconds=1");
+    let watch = send(&server, "GET", &watch, &gzip, "").await;
+    assert!(watch.headers.get("content-encoding").is_none());
+}

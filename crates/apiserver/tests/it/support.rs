@@ -1,15 +1,21 @@
 //! A server for each test, and raw requests to it.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use flotilla_apiserver::{
-    ApiServer, Config, Handle, access::Identity, body::Body, kubeconfig, store::History,
+    ApiServer, Config, Handle, access::Identity, body::Body, kubeconfig, pki::Pair, store::History,
 };
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use rustls::{
+    ClientConfig, RootCertStore,
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
+};
 use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio_rustls::{TlsConnector, client::TlsStream};
 use tower::Service as _;
 
 /// A server in memory that only this process reaches.
@@ -106,4 +112,26 @@ pub(crate) async fn send(
         headers: parts.headers,
         bytes,
     }
+}
+
+/// A TLS connection with a client certificate, for requests that no HTTP client makes.
+pub(crate) async fn tls(address: SocketAddr, ca: &str, pair: &Pair) -> TlsStream<TcpStream> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(ca.as_bytes()) {
+        roots.add(certificate.unwrap()).unwrap();
+    }
+    let chain = CertificateDer::pem_slice_iter(pair.certificate.as_bytes());
+    let chain = chain.collect::<Result<Vec<_>, _>>().unwrap();
+    let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_client_auth_cert(chain, key)
+        .unwrap();
+    let connector = TlsConnector::from(Arc::new(config));
+    let stream = TcpStream::connect(address).await.unwrap();
+    let name = ServerName::IpAddress(address.ip().into());
+    connector.connect(name, stream).await.unwrap()
 }

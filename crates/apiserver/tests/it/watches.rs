@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, pin::pin, time::Duration};
 
-use futures::{StreamExt, TryStreamExt};
+use flotilla_apiserver::Handle;
+use futures::{SinkExt, StreamExt, TryStreamExt};
+use hyper_util::rt::TokioIo;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::{
     Api, Client,
@@ -10,8 +12,12 @@ use kube::{
     runtime::watcher,
 };
 use serde_json::{Value, json};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{Message, protocol::Role},
+};
 
-use crate::support::{forgetful, in_process, over_the_wire, send};
+use crate::support::{forgetful, in_process, over_the_wire, send, tls};
 
 fn config_map(name: &str, app: &str) -> ConfigMap {
     let mut map = ConfigMap::default();
@@ -242,4 +248,71 @@ async fn a_page_from_before_history_comes_with_a_way_on() {
     )
     .await;
     assert_eq!(second.json()["items"][0]["metadata"]["name"], "b");
+}
+
+/// The frames of a watch over WebSocket, read to its end.
+async fn frames(server: &Handle, target: &str, protocols: &str) -> (String, Vec<Value>) {
+    let address = server.address().unwrap();
+    let pair = &server.pki().admin;
+    let stream = tls(address, &server.pki().ca.certificate, pair).await;
+    let io = TokioIo::new(stream);
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
+    tokio::spawn(connection.with_upgrades());
+    let request = http::Request::get(target)
+        .header("host", "localhost")
+        .header("connection", "Upgrade")
+        .header("upgrade", "websocket")
+        .header("sec-websocket-version", "13")
+        .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
+        .header("sec-websocket-protocol", protocols)
+        .body(http_body_util::Empty::<bytes::Bytes>::new())
+        .unwrap();
+    let response = sender.send_request(request).await.unwrap();
+    assert_eq!(response.status(), 101);
+    let protocol = response.headers()["sec-websocket-protocol"]
+        .to_str()
+        .unwrap();
+    let protocol = protocol.to_owned();
+    let upgraded = TokioIo::new(hyper::upgrade::on(response).await.unwrap());
+    let mut socket = WebSocketStream::from_raw_socket(upgraded, Role::Client, None).await;
+    socket
+        .send(Message::Ping("still there?".into()))
+        .await
+        .unwrap();
+    let mut events = Vec::new();
+    let mut answered = false;
+    while let Some(Ok(message)) = socket.next().await {
+        match message {
+            Message::Text(text) => events.push(serde_json::from_str(&text).unwrap()),
+            Message::Pong(text) => answered = &text[..] == b"still there?",
+            other => assert!(matches!(other, Message::Close(_)), "{other:?}"),
+        }
+    }
+    assert!(answered, "a ping is answered");
+    (protocol, events)
+}
+
+#[tokio::test]
+async fn a_websocket_gets_an_event_in_each_frame() {
+    let (server, client) = over_the_wire().await;
+    let api: Api<ConfigMap> = Api::default_namespaced(client);
+    for name in ["a", "b"] {
+        api.create(&PostParams::default(), &config_map(name, "x"))
+            .await
+            .unwrap();
+    }
+    let target = "/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=1";
+    let (protocol, events) = frames(&server, target, "base64.binary.k8s.io").await;
+    assert_eq!(protocol, "base64.binary.k8s.io");
+    let seen: Vec<_> = events
+        .iter()
+        .map(|e| {
+            (
+                e["type"].as_str().unwrap(),
+                e["object"]["metadata"]["name"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(seen, [("ADDED", "a"), ("ADDED", "b")]);
+    server.stop().await;
 }
