@@ -190,6 +190,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   flotilla gslb drain podinfo.cloud.example.com --context eu
+  flotilla gslb drain podinfo.cloud.example.com --context eu --over 10m
   flotilla gslb drain podinfo.cloud.example.com --context eu --undo")]
     Drain(DrainArgs),
     /// Turn the values of k8gb's Helm chart into our settings, and name what is ignored.
@@ -258,6 +259,10 @@ pub(crate) struct DrainArgs {
     /// Put the cluster back into the answers.
     #[arg(long)]
     pub(crate) undo: bool,
+    /// Leave, or come back, in ten steps over this time (300s, 10m); 0s does it at once. Default: what
+    /// the Gslb's annotation flotilla.dev/drain-seconds says.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) over: Option<std::time::Duration>,
 }
 
 /// `flotilla gslb import-values`.

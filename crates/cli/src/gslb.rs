@@ -48,6 +48,7 @@ async fn what_if(args: &WhatIfArgs) -> Result<()> {
     let scenario = Scenario {
         unhealthy: args.down.iter().cloned().collect(),
         partitions: args.partition.iter().cloned().collect(),
+        ..Scenario::default()
     };
     let outlook = outlook(&facts(&args.explain).await?, &scenario)?;
     print(&outlook, &outlook.to_string(), args.explain.output)
@@ -67,7 +68,8 @@ async fn facts(args: &ExplainArgs) -> Result<Facts> {
 /// `flotilla gslb drain HOST`.
 async fn drain(args: &DrainArgs) -> Result<()> {
     let client = client(&args.cluster).await?;
-    let done = flotilla_gslb::drain::drain(&client, &args.host, !args.undo)
+    let seconds = args.over.map(|over| over.as_secs());
+    let done = flotilla_gslb::drain::drain(&client, &args.host, !args.undo, seconds)
         .await
         .with_context(|| format!("cannot drain {}", args.host))?;
     let state = match (done.drained, done.changed) {

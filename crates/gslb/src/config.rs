@@ -3,7 +3,7 @@
 //! [`Config::parse`] reads a handed-in source and reports *every* mistake at once with a hint. Where k8gb silently
 //! drops or replaces a value, that still happens, but it is said: see [`Parsed::warnings`].
 //!
-//! Three settings are ours: `FLOTILLA_UPDATE_SERVER`, `FLOTILLA_UPDATE_KEY_NAME` and `FLOTILLA_UPDATE_KEY_SECRET` make each
+//! Settings whose names begin with `FLOTILLA_` are ours. `FLOTILLA_UPDATE_SERVER`, `FLOTILLA_UPDATE_KEY_NAME` and `FLOTILLA_UPDATE_KEY_SECRET` make each
 //! cluster add its own NS record and glue to the parent zone by RFC 2136, so that clusters share a zone without an
 //! owner.
 //!
@@ -17,7 +17,10 @@ use std::{
     time::Duration,
 };
 
-use crate::names;
+use crate::{
+    names,
+    options::{self, Defaults},
+};
 use read::Reader;
 
 /// A zone named in `DNS_ZONES`.
@@ -139,6 +142,9 @@ pub struct Config {
     pub no_color: bool,
     /// `FLOTILLA_UPDATE_*`: where to add our own NS record and glue by RFC 2136; none.
     pub update: Option<Update>,
+    /// `FLOTILLA_FAILOVER_WITNESS`, `FLOTILLA_FAILBACK_HOLD_SECONDS`, `FLOTILLA_DRAIN_SECONDS`: what applies to Gslbs whose
+    /// annotations say nothing.
+    pub defaults: Defaults,
     /// Our DNS addresses when the process knows them itself, as with `flotilla up`; no environment variable.
     pub own_dns: Vec<IpAddr>,
 }
@@ -212,6 +218,7 @@ impl Config {
             log_format: r.one_of("LOG_FORMAT", "simple", &["simple", "json"]),
             no_color: r.switch("NO_COLOR"),
             update: update(&mut r),
+            defaults: defaults(&mut r),
             own_dns: Vec::new(),
         };
         r.number("ZONE_DELEGATION_RECOVERY_SECONDS", 3600, 0);
@@ -479,6 +486,21 @@ fn update(r: &mut Reader<'_>) -> Option<Update> {
         key_name,
         secret,
     })
+}
+
+fn defaults(r: &mut Reader<'_>) -> Defaults {
+    let mut seconds = |name| {
+        let seconds = r.number(name, 0, 0);
+        r.check(name, seconds <= options::SECONDS_MAX, || {
+            format!("{seconds} s are more than a week; the unit is seconds")
+        });
+        seconds
+    };
+    Defaults {
+        hold_seconds: seconds("FLOTILLA_FAILBACK_HOLD_SECONDS"),
+        drain_seconds: seconds("FLOTILLA_DRAIN_SECONDS"),
+        witness: r.switch("FLOTILLA_FAILOVER_WITNESS"),
+    }
 }
 
 #[cfg(test)]

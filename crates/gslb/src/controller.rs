@@ -8,6 +8,7 @@
 mod events;
 mod lookups;
 mod peers;
+mod sights;
 mod watch;
 mod write;
 
@@ -30,6 +31,7 @@ use crate::{
 };
 
 pub(crate) use peers::answer as peer_answer;
+pub(crate) use sights::sighting;
 
 /// Inputs that wait for the engine; whoever sends more waits.
 const INPUTS_MAX: usize = 4096;
@@ -83,6 +85,8 @@ impl Gslb {
         let recorder = events::start(&mut tasks, client);
         let (peers, polling) = peers::start(&config, inputs.clone());
         tasks.spawn("peers", polling);
+        let (sights, watching) = sights::start(&config, inputs.clone());
+        tasks.spawn("sights", watching);
         let (lookups, looking) = lookups::start(&config, inputs);
         tasks.spawn("lookups", looking);
         let hands = Hands {
@@ -90,6 +94,7 @@ impl Gslb {
             writer,
             recorder,
             peers,
+            sights,
             lookups,
             metrics,
         };
@@ -111,6 +116,7 @@ struct Hands {
     writer: write::Writer,
     recorder: events::Recorder,
     peers: peers::Peers,
+    sights: sights::Sights,
     lookups: lookups::Lookups,
     metrics: Metrics,
 }
@@ -159,7 +165,11 @@ impl Hands {
                 .say(regarding, importance, reporter, reason, message),
             Effect::Watch { host, zone } => self.peers.watch(host, zone),
             Effect::Unwatch { host } => self.peers.unwatch(&host),
-            Effect::Peers { zone, peers } => self.peers.set(&zone, peers),
+            Effect::AskSights { host, zone, asking } => self.sights.ask(host, zone, asking),
+            Effect::Peers { zone, peers } => {
+                self.sights.set(&zone, peers.clone());
+                self.peers.set(&zone, peers);
+            }
             Effect::Resolve { name, name_server } => self.lookups.add(name, name_server),
             Effect::Forget { name } => self.lookups.remove(&name),
             Effect::Update {

@@ -8,6 +8,8 @@
 //! backend for them any more: its peers serve, and it does not vouch for itself. (k8gb leaves the last records in place
 //! for ever, keiretsu-labs/kubernetes-manifests#2346.)
 
+mod host;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::IpAddr,
@@ -27,12 +29,16 @@ use crate::{
     names,
     problem::{self, Problem},
     refs::{self, Referent, Via},
-    select::{Own, PeerAnswer, Reason, Selection, select},
+    select::{Reason, Strategy},
+    sight::{Sight, Votes},
     spec::{self, Rules},
     view::{Family, View},
     world::{Dep, GslbId, GslbView, World},
     zones,
 };
+
+pub use self::host::{Asking, own_looks};
+use self::host::{Subject, decide_host, peers_of};
 
 /// Hosts of one Gslb beyond this number are a problem and not served.
 pub const HOSTS_MAX: usize = 1000;
@@ -82,6 +88,14 @@ pub struct HostDecision {
     pub waiting: bool,
     /// How it came about, by family.
     pub why: BTreeMap<Family, Vec<Reason>>,
+    /// Percent of its share that this cluster takes.
+    pub share: u32,
+    /// Whether the other clusters are to be asked whom they see.
+    pub asking: Asking,
+    /// Who else lost each cluster that this one would take over from; empty unless witnesses are asked for.
+    pub votes: BTreeMap<String, Votes>,
+    /// What this cluster tells the others about whom it sees.
+    pub sight: Option<Sight>,
 }
 
 /// What is answered for the hosts of one Gslb.
@@ -118,7 +132,7 @@ impl Decision {
 /// Finds the hosts, backends and addresses of a Gslb.
 pub fn resolve(world: &World, id: &GslbId, gslb: &GslbView, ctx: Context<'_>) -> Resolved {
     let mut out = Resolved::default();
-    match spec::rules(&gslb.spec, &gslb.annotations) {
+    match spec::rules(&gslb.spec, &gslb.annotations, ctx.config.defaults) {
         Ok(rules) => out.rules = Some(rules),
         Err(problems) => out.problems.extend(problems),
     }
@@ -260,7 +274,15 @@ fn addresses(
             match world.gateways.get(key) {
                 Some(gateway) => {
                     out.problems.extend(gateway.problems.iter().cloned());
-                    gateway.addresses.clone()
+                    match &gateway.down {
+                        None => gateway.addresses.clone(),
+                        Some(why) => {
+                            let kind = problem::Kind::GatewayDown;
+                            let field = format!("Gateway {key}");
+                            out.problems.push(Problem::new(kind, field, why.clone()));
+                            Vec::new()
+                        }
+                    }
                 }
                 None => {
                     missing(
@@ -416,18 +438,20 @@ pub fn decide(
             .get(&server.host)
             .cloned()
             .unwrap_or_default();
-        let host = decide_host(
-            world,
-            &server.host,
-            zone,
+        let subject = Subject {
+            host: &server.host,
+            zone: &zone,
             health,
-            &rules,
-            &resolved.addresses,
-            ctx,
-            &mut again_at,
-        );
+            rules: &rules,
+            addresses: &resolved.addresses,
+        };
+        let host = decide_host(world, &subject, ctx, &mut again_at);
         hosts.insert(server.host.clone(), host);
     }
+    resolved
+        .problems
+        .extend(strangers(world, &rules, &hosts, ctx));
+    resolved.problems.extend(rules.notes);
     Decision {
         resolved,
         hosts,
@@ -435,73 +459,44 @@ pub fn decide(
     }
 }
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "the parts of one decision, used in one place"
-)]
-fn decide_host(
+/// Clusters that the strategy names and the zones of the hosts do not know, such as a misspelt primary.
+fn strangers(
     world: &World,
-    host: &str,
-    zone: String,
-    health: Health,
     rules: &Rules,
-    addresses: &[IpAddr],
+    hosts: &BTreeMap<String, HostDecision>,
     ctx: Context<'_>,
-    again_at: &mut Option<Timestamp>,
-) -> HostDecision {
-    let offered: &[IpAddr] = if rules.drained { &[] } else { addresses };
-    let mut records = HostRecords::default();
-    if health == Health::Healthy {
-        records.local = offered.to_vec();
+) -> Vec<Problem> {
+    let Strategy::Failover { order } = &rules.strategy else {
+        return Vec::new();
+    };
+    if hosts.is_empty() {
+        return Vec::new();
     }
-    let tags: BTreeSet<&str> = world
-        .zones
-        .values()
-        .filter(|candidate| candidate.zone == zone)
-        .flat_map(|zone| zone.peers(&ctx.config.prefix, &ctx.config.geo_tag))
-        .map(|(tag, _)| tag)
+    let zones: BTreeSet<&str> = hosts.values().map(|host| host.zone.as_str()).collect();
+    let mut known: BTreeSet<&str> = zones
+        .into_iter()
+        .flat_map(|zone| peers_of(world, zone, ctx))
         .collect();
-    let mut waiting = false;
-    let mut why = BTreeMap::new();
-    for family in Family::BOTH {
-        let own: Vec<IpAddr> = offered
-            .iter()
-            .copied()
-            .filter(|ip| Family::of(ip) == family)
-            .collect();
-        let mut peers: BTreeMap<String, PeerAnswer> = BTreeMap::new();
-        for tag in &tags {
-            let (answer, until) = ctx.view.answer(host, tag, family, ctx.now, rules.hold);
-            peers.insert((*tag).to_owned(), answer);
-            *again_at = match (*again_at, until) {
-                (Some(a), Some(b)) => Some(a.min(b)),
-                (a, b) => a.or(b),
+    known.insert(&ctx.config.geo_tag);
+    known.extend(ctx.config.external_tags.iter().map(String::as_str));
+    let all: Vec<&str> = known.iter().copied().collect();
+    order
+        .iter()
+        .enumerate()
+        .filter(|(_, tag)| !known.contains(tag.as_str()))
+        .map(|(position, tag)| {
+            // Only the first of the order stands in the spec.
+            let field = match position {
+                0 => "spec.strategy.primaryGeoTag".to_owned(),
+                _ => format!("metadata.annotations[{}]", spec::FAILOVER_ORDER),
             };
-        }
-        let own = Own {
-            tag: &ctx.config.geo_tag,
-            health,
-            addresses: &own,
-        };
-        let Selection {
-            targets,
-            waiting: waits,
-            why: reasons,
-            ..
-        } = select(&rules.strategy, own, &peers);
-        waiting |= waits;
-        for (tag, ips) in targets {
-            records.targets.entry(tag).or_default().extend(ips);
-        }
-        why.insert(family, reasons);
-    }
-    HostDecision {
-        zone,
-        health,
-        records,
-        waiting,
-        why,
-    }
+            let message = format!(
+                "{tag:?} is no cluster of the fleet; there are {}",
+                all.join(", ")
+            );
+            Problem::new(problem::Kind::UnknownCluster, field, message)
+        })
+        .collect()
 }
 
 #[cfg(test)]

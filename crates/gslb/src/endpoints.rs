@@ -14,7 +14,7 @@ use std::{
 use flotilla_api::{DnsEndpointSpec, Endpoint, zone_delegation::DnsServer};
 use serde_json::{Value, json};
 
-use crate::{key::Key, names, spec::Rules, view::Family, zones::Zone};
+use crate::{key::Key, names, ramp::FULL, spec::Rules, view::Family, zones::Zone};
 
 /// Label and annotation that say what a DNSEndpoint is for.
 pub const DNS_TYPE: &str = "k8gb.io/dnstype";
@@ -28,6 +28,8 @@ pub struct HostRecords {
     pub local: Vec<IpAddr>,
     /// Addresses the host is answered with, by the cluster they belong to.
     pub targets: BTreeMap<String, Vec<IpAddr>>,
+    /// Relative shares of the clusters while one hands over; otherwise empty.
+    pub shares: BTreeMap<String, u32>,
 }
 
 /// The spec of the DNSEndpoint of a Gslb.
@@ -93,13 +95,33 @@ fn endpoint(
     }
 }
 
+/// Weights of the clusters a host is answered with: those of the spec, times the share that each takes at present. Empty
+/// when nobody is preferred.
+pub fn weights_of(records: &HostRecords, rules: &Rules) -> BTreeMap<String, u32> {
+    if records.shares.is_empty() {
+        return rules.weights.clone();
+    }
+    let weight = |tag: &String| {
+        let whole = match rules.weights.get(tag) {
+            Some(weight) => *weight,
+            None if rules.weights.is_empty() => FULL,
+            None => 0,
+        };
+        let share = records.shares.get(tag).copied().unwrap_or(FULL);
+        // Who has any share keeps the smallest weight there is.
+        whole.saturating_mul(share).div_ceil(FULL)
+    };
+    let tags = records.targets.keys();
+    tags.map(|tag| (tag.clone(), weight(tag))).collect()
+}
+
 /// `strategy`, and `weight-<tag>-<i>-<weight>` for each address of each weighted cluster that answers.
 fn labels(records: &HostRecords, family: Family, rules: &Rules) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::from([("strategy".to_owned(), rules.strategy.as_str().to_owned())]);
-    for (tag, weight) in &rules.weights {
+    for (tag, weight) in weights_of(records, rules) {
         let ips = records
             .targets
-            .get(tag)
+            .get(&tag)
             .map(Vec::as_slice)
             .unwrap_or_default();
         for (index, ip) in of_family(ips, family).into_iter().enumerate() {

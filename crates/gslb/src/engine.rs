@@ -30,6 +30,7 @@ use crate::{
     kinds::Kind,
     migrate::Phase,
     publish::{self, Book},
+    sight::Sighting,
     view::{Family, Observation, View},
     world::{Change, Dep, GslbId, World},
     zone_plan::{self, Plan},
@@ -56,6 +57,17 @@ pub enum Input {
         family: Family,
         /// What it said.
         observation: Observation,
+    },
+    /// A peer said whom it sees, or did not.
+    Sighting {
+        /// The host it was asked about.
+        host: String,
+        /// Its tag.
+        tag: String,
+        /// What it said.
+        sighting: Sighting,
+        /// When.
+        at: Timestamp,
     },
     /// A name was looked up.
     Lookup {
@@ -155,6 +167,18 @@ impl Engine {
                     return;
                 };
                 if self.view.note(&host, &tag, family, observation) {
+                    self.dirty.insert(owner);
+                }
+            }
+            Input::Sighting {
+                host,
+                tag,
+                sighting,
+                at,
+            } => {
+                if let Some(owner) = self.claims.winner(&host).cloned()
+                    && self.view.note_sighting(&host, &tag, sighting, at)
+                {
                     self.dirty.insert(owner);
                 }
             }

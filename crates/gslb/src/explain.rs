@@ -19,7 +19,9 @@ use serde::Serialize;
 
 use crate::{
     health::Health,
-    select::{Own, PeerAnswer, Reason, Selection, Strategy, select},
+    ramp::FULL,
+    select::{Circumstances, Own, PeerAnswer, Reason, Selection, Strategy, select, select_in},
+    sight::{Sighting, State, Votes},
     spec::Rules,
     view::{Answer, Family, Observation},
 };
@@ -45,6 +47,8 @@ pub struct Facts {
     pub peers: BTreeMap<String, BTreeMap<Family, Observation>>,
     /// What this cluster's own DNS server answers for the host just now.
     pub served: BTreeMap<Family, Observation>,
+    /// What each cluster says about whom it sees, this one included, by tag; only with options that need it.
+    pub sights: BTreeMap<String, Sighting>,
     /// What the object's condition complains about; empty when it is fine.
     pub problem: String,
     /// Now.
@@ -74,6 +78,12 @@ pub struct Explanation {
     pub addresses: Vec<IpAddr>,
     /// Every other cluster.
     pub peers: Vec<Peer>,
+    /// What the annotations ask for beyond k8gb, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// Whom each cluster says it sees.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sights: BTreeMap<String, String>,
     /// One entry per family that has any address.
     pub answers: Vec<Answered>,
     /// What the object's condition complains about.
@@ -139,6 +149,12 @@ pub fn explain(facts: &Facts) -> Explanation {
             .iter()
             .filter_map(|(tag, said)| peer(tag, said))
             .collect(),
+        options: options(facts),
+        sights: facts
+            .sights
+            .iter()
+            .map(|(tag, sighting)| (tag.clone(), sighting_text(sighting)))
+            .collect(),
         answers,
         problem: facts.problem.clone(),
     }
@@ -156,7 +172,7 @@ fn answered(facts: &Facts, family: Family) -> Answered {
         .iter()
         .map(|(tag, said)| (tag.clone(), believed(said.get(&family))))
         .collect();
-    let selection = select(&facts.rules.strategy, own, &peers);
+    let selection = select_in(&circumstances(facts), &facts.rules.strategy, own, &peers);
     let (served, ttl_seconds) = match facts.served.get(&family).map(|o| &o.answer) {
         Some(Answer::Targets {
             addresses,
@@ -173,6 +189,70 @@ fn answered(facts: &Facts, family: Family) -> Answered {
         served,
         ttl_seconds,
         why: selection.why.iter().map(Reason::to_string).collect(),
+    }
+}
+
+/// What the controller remembers and an explanation cannot know by itself, as far as its own sight tells.
+fn circumstances(facts: &Facts) -> Circumstances {
+    let mut circumstances = Circumstances::default();
+    let said = |tag: &str| match facts.sights.get(tag) {
+        Some(Sighting::Said(sight)) => Some(sight),
+        _ => None,
+    };
+    for (tag, state) in said(&facts.geo_tag)
+        .into_iter()
+        .flat_map(|own| &own.clusters)
+    {
+        if *state == State::Recovering {
+            // When it ends is known to the controller alone; it is not over.
+            let at_least = facts.now.saturating_add(facts.rules.options.hold);
+            let until = at_least.unwrap_or(Timestamp::MAX);
+            circumstances.recovering.insert(tag.clone(), until);
+        }
+    }
+    for tag in facts.sights.keys() {
+        if let Some(sight) = said(tag).filter(|sight| sight.share < FULL) {
+            circumstances.shares.insert(tag.clone(), sight.share);
+        }
+    }
+    circumstances
+}
+
+/// The options that are on, a sentence each.
+fn options(facts: &Facts) -> Vec<String> {
+    let options = &facts.rules.options;
+    let mut texts = Vec::new();
+    if options.witness {
+        texts.push("a silent primary is given up when most other clusters lost it too".to_owned());
+    }
+    if !options.hold.is_zero() {
+        let seconds = options.hold.as_secs();
+        texts.push(format!(
+            "a cluster that came back is watched for {seconds} s before it is used"
+        ));
+    }
+    let share = options.drain.share(options.drain_period, facts.now);
+    if share.percent < FULL {
+        let until = share
+            .until
+            .map(|until| format!(" until {}", until.strftime("%Y-%m-%dT%H:%M:%SZ")));
+        let until = until.unwrap_or_default();
+        texts.push(format!(
+            "{} is drained and takes {} % of its share{until}",
+            facts.geo_tag, share.percent
+        ));
+    }
+    if let Some(n) = options.answers {
+        texts.push(format!("an answer has {n} of the addresses"));
+    }
+    texts
+}
+
+fn sighting_text(sighting: &Sighting) -> String {
+    match sighting {
+        Sighting::Said(sight) => sight.to_string(),
+        Sighting::NotKept => "keeps none".to_owned(),
+        Sighting::Silence => "does not answer".to_owned(),
     }
 }
 
@@ -273,6 +353,12 @@ impl fmt::Display for Explanation {
                 peer.geo_tag, peer.says, peer.asked_at
             )?;
         }
+        for option in &self.options {
+            writeln!(f, "  option: {option}")?;
+        }
+        for (tag, sight) in &self.sights {
+            writeln!(f, "  view of {tag}: {sight}")?;
+        }
         if self.answers.is_empty() {
             writeln!(f, "  answer: nothing (NXDOMAIN)")?;
         }
@@ -309,6 +395,8 @@ pub struct Scenario {
     pub unhealthy: BTreeSet<String>,
     /// Pairs of clusters that do not hear each other.
     pub partitions: BTreeSet<(String, String)>,
+    /// Clusters whose fail-over needs witnesses; all have heard each other before.
+    pub witnessed: bool,
 }
 
 /// What each cluster would answer in a scenario, by its tag.
@@ -329,6 +417,33 @@ pub fn what_if(
             .iter()
             .any(|(a, b)| scenario.partitions.contains(&((*a).clone(), (*b).clone())))
     };
+    let order: &[String] = match strategy {
+        Strategy::Failover { order } if scenario.witnessed => order,
+        _ => &[],
+    };
+    let place = |tag: &String| order.iter().position(|listed| listed == tag);
+    let silent = |observer: &String, tag: &String, ips: &[IpAddr]| {
+        let takes_over = place(tag).is_some_and(|p| place(observer).is_none_or(|own| p < own));
+        if !takes_over || ips.is_empty() {
+            return PeerAnswer::Unknown;
+        }
+        let mut votes = Votes::default();
+        for other in addresses
+            .keys()
+            .filter(|other| *other != tag && *other != observer)
+        {
+            votes.of += 1;
+            let lost = cut(other, tag) || health(tag) != Health::Healthy;
+            votes.lost += usize::from(lost && !cut(observer, other));
+        }
+        match votes.agree() {
+            true => PeerAnswer::Unknown,
+            false => PeerAnswer::Unwitnessed {
+                targets: ips.to_vec(),
+                votes,
+            },
+        }
+    };
     addresses
         .iter()
         .map(|(observer, own)| {
@@ -337,7 +452,7 @@ pub fn what_if(
                 .filter(|(tag, _)| *tag != observer)
                 .map(|(tag, ips)| {
                     let answer = match (cut(observer, tag), health(tag)) {
-                        (true, _) => PeerAnswer::Unknown,
+                        (true, _) => silent(observer, tag, ips),
                         (false, Health::Healthy) if !ips.is_empty() => {
                             PeerAnswer::Targets(ips.clone())
                         }

@@ -33,6 +33,10 @@ pub enum Kind {
     NoZone,
     /// Another Gslb publishes the host already.
     HostTaken,
+    /// A geo tag is none of the fleet's.
+    UnknownCluster,
+    /// What brings clients to the host here is down although its Services are ready.
+    GatewayDown,
 }
 
 impl Kind {
@@ -46,6 +50,8 @@ impl Kind {
             Kind::Unresolved => "Unresolved",
             Kind::NoZone => "NoZone",
             Kind::HostTaken => "HostTaken",
+            Kind::UnknownCluster => "UnknownCluster",
+            Kind::GatewayDown => "GatewayDown",
         }
     }
 

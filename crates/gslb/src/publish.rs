@@ -17,7 +17,7 @@ use flotilla_dns::{
 
 use crate::{key::Key, world::GslbId};
 
-pub use self::records::{entries_of_endpoint, entry_of_host, entry_of_local};
+pub use self::records::{entries_of_endpoint, entry_of_host, entry_of_local, entry_of_sight};
 
 /// Who wants records published; earlier wins.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -21,7 +21,10 @@ use crate::{
     problem::{self, Problem},
 };
 
-pub use self::{gateway::gateway_addresses, istio::gateway_selector};
+pub use self::{
+    gateway::{gateway_addresses, gateway_down},
+    istio::gateway_selector,
+};
 
 /// Annotation of a Gslb that names the host for kinds that have none.
 pub const HOSTNAME: &str = "k8gb.io/hostname";

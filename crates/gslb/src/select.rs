@@ -17,6 +17,9 @@
 //! ([`PeerAnswer::Unknown`]) are kept apart: k8gb treats both alike, which is the source of false fail-overs; here a
 //! silent peer's last good answer can be held for `splitBrainThresholdSeconds` ([`PeerAnswer::Held`]).
 //!
+//! Two things bend the walk, both off unless asked for ([`Circumstances`]): a cluster that came back lately is passed over
+//! while others can serve, and one that is being drained shares with those who would serve without it.
+//!
 //! Source: k8gb v0.21 `controllers/applicationDNSEndpoint.go`; research §3.2.
 
 use std::{
@@ -25,7 +28,9 @@ use std::{
     net::IpAddr,
 };
 
-use crate::health::Health;
+use jiff::Timestamp;
+
+use crate::{health::Health, ramp::FULL, sight::Votes};
 
 /// How the clusters share a host, validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,8 +73,24 @@ pub enum PeerAnswer {
         /// How old they are.
         age_seconds: u32,
     },
+    /// The peer does not answer, but too few other clusters lost it too, so it is taken to be well where clients are.
+    Unwitnessed {
+        /// The last addresses it vouched for, not empty.
+        targets: Vec<IpAddr>,
+        /// Who lost it.
+        votes: Votes,
+    },
     /// The peer has not been asked yet.
     Pending,
+}
+
+/// What is known of clusters beyond who vouches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Circumstances {
+    /// Clusters that came back only lately, and until when they are not used while others can serve.
+    pub recovering: BTreeMap<String, Timestamp>,
+    /// Percent of its share that a cluster takes while it is drained or comes back; one that is absent takes all of it.
+    pub shares: BTreeMap<String, u32>,
 }
 
 /// What this cluster can offer for one host and one address family.
@@ -94,6 +115,9 @@ pub enum Rule {
     Next,
     /// failover: nobody on the list is healthy, so every healthy other cluster.
     Secondaries,
+    /// failover: the cluster that serves is being drained, or comes back, and shares with those that would serve
+    /// without it.
+    Handover,
     /// Nobody is healthy.
     Nobody,
 }
@@ -140,10 +164,31 @@ pub enum Reason {
         /// Age of the answer.
         age_seconds: u32,
     },
+    /// A silent peer is kept because too few other clusters lost it too.
+    PeerUnwitnessed {
+        /// Its tag.
+        tag: String,
+        /// Who lost it.
+        votes: Votes,
+    },
     /// A peer has not been asked yet, and its answer could change the outcome.
     PeerPending {
         /// Its tag.
         tag: String,
+    },
+    /// A cluster is healthy again and not used yet.
+    Recovering {
+        /// Its tag.
+        tag: String,
+        /// Until when, unless nobody else can serve.
+        until: Timestamp,
+    },
+    /// A cluster takes only a part of its share.
+    Share {
+        /// Its tag.
+        tag: String,
+        /// The part, in percent.
+        percent: u32,
     },
     /// The rule that decided, over the clusters it picked.
     Chose {
@@ -159,6 +204,8 @@ pub enum Reason {
 pub struct Selection {
     /// Addresses by the cluster they belong to; no cluster without addresses.
     pub targets: BTreeMap<String, Vec<IpAddr>>,
+    /// Relative shares of the clusters; empty when each has what its weight says.
+    pub shares: BTreeMap<String, u32>,
     /// The rule that decided.
     pub rule: Rule,
     /// Whether a peer that was not asked yet could change the outcome; then keep what was published before.
@@ -182,28 +229,93 @@ impl Selection {
     }
 }
 
-/// Selects the clusters a host is answered with.
+/// Selects the clusters a host is answered with, when nothing special is known of any.
 pub fn select(
     strategy: &Strategy,
     own: Own<'_>,
     peers: &BTreeMap<String, PeerAnswer>,
 ) -> Selection {
+    select_in(&Circumstances::default(), strategy, own, peers)
+}
+
+/// Selects the clusters a host is answered with.
+pub fn select_in(
+    circumstances: &Circumstances,
+    strategy: &Strategy,
+    own: Own<'_>,
+    peers: &BTreeMap<String, PeerAnswer>,
+) -> Selection {
     let mut why = vec![own_reason(own)];
-    let mut available: BTreeMap<&str, &[IpAddr]> = BTreeMap::new();
+    let mut available: Available<'_> = BTreeMap::new();
     if own.health == Health::Healthy && !own.addresses.is_empty() {
         available.insert(own.tag, own.addresses);
     }
     for (tag, answer) in peers {
         why.push(peer_reason(tag, answer));
-        if let PeerAnswer::Targets(targets) | PeerAnswer::Held { targets, .. } = answer {
+        if let PeerAnswer::Targets(targets)
+        | PeerAnswer::Held { targets, .. }
+        | PeerAnswer::Unwitnessed { targets, .. } = answer
+        {
             available.insert(tag, targets);
         }
     }
-    let pending = |tag: &str| peers.get(tag) == Some(&PeerAnswer::Pending);
-
     let order: &[String] = match strategy {
         Strategy::Failover { order } => order,
         Strategy::RoundRobin | Strategy::GeoIp => &[],
+    };
+    let steady: Available<'_> = available
+        .iter()
+        .filter(|(tag, _)| !circumstances.recovering.contains_key(**tag))
+        .map(|(tag, targets)| (*tag, *targets))
+        .collect();
+    let mut waiting = false;
+    if steady.is_empty() && !available.is_empty() {
+        // Whoever is left is used at once; somebody not asked yet might have been steady.
+        waiting = peers.values().any(|answer| *answer == PeerAnswer::Pending);
+    } else {
+        for (tag, until) in &circumstances.recovering {
+            if available.remove(tag.as_str()).is_some() {
+                why.push(Reason::Recovering {
+                    tag: tag.clone(),
+                    until: *until,
+                });
+            }
+        }
+    }
+    let mut selection = walk(order, &available, peers);
+    selection.waiting |= waiting;
+    hand_over(
+        &circumstances.shares,
+        order,
+        &available,
+        peers,
+        &mut selection,
+        &mut why,
+    );
+    why.push(Reason::Chose {
+        rule: selection.rule,
+        tags: selection.targets.keys().cloned().collect(),
+    });
+    selection.why = why;
+    selection
+}
+
+/// Addresses by the cluster they belong to.
+type Available<'a> = BTreeMap<&'a str, &'a [IpAddr]>;
+
+/// The first tier in which somebody has addresses.
+fn walk(
+    order: &[String],
+    available: &Available<'_>,
+    peers: &BTreeMap<String, PeerAnswer>,
+) -> Selection {
+    let pending = |tag: &str| peers.get(tag) == Some(&PeerAnswer::Pending);
+    let found = |targets, rule, waiting| Selection {
+        targets,
+        shares: BTreeMap::new(),
+        rule,
+        waiting,
+        why: Vec::new(),
     };
     let mut waiting = false;
     for (position, tag) in order.iter().enumerate() {
@@ -214,40 +326,68 @@ pub fn select(
             } else {
                 Rule::Next
             };
-            return finish([(tag.clone(), targets.to_vec())].into(), rule, waiting, why);
+            return found([(tag.clone(), targets.to_vec())].into(), rule, waiting);
         }
     }
     let rest = |tag: &str| !order.iter().any(|listed| listed == tag);
     waiting |= peers.keys().any(|tag| rest(tag) && pending(tag));
     let targets: BTreeMap<String, Vec<IpAddr>> = available
-        .into_iter()
+        .iter()
         .filter(|(tag, _)| rest(tag))
-        .map(|(tag, targets)| (tag.to_owned(), targets.to_vec()))
+        .map(|(tag, targets)| ((*tag).to_owned(), targets.to_vec()))
         .collect();
     let rule = match (targets.is_empty(), order.is_empty()) {
         (true, _) => Rule::Nobody,
         (false, true) => Rule::EveryHealthy,
         (false, false) => Rule::Secondaries,
     };
-    finish(targets, rule, waiting, why)
+    found(targets, rule, waiting)
 }
 
-fn finish(
-    targets: BTreeMap<String, Vec<IpAddr>>,
-    rule: Rule,
-    waiting: bool,
-    mut why: Vec<Reason>,
-) -> Selection {
-    why.push(Reason::Chose {
-        rule,
-        tags: targets.keys().cloned().collect(),
-    });
-    Selection {
-        targets,
-        rule,
-        waiting,
-        why,
+/// Gives clusters that take a part of their share only that part. In a fail-over the rest goes to those who would serve
+/// without it; where nobody would, the cluster keeps everything until it stops vouching.
+fn hand_over(
+    shares: &BTreeMap<String, u32>,
+    order: &[String],
+    available: &Available<'_>,
+    peers: &BTreeMap<String, PeerAnswer>,
+    selection: &mut Selection,
+    why: &mut Vec<Reason>,
+) {
+    let partial = |tag: &String| shares.get(tag).copied().filter(|percent| *percent < FULL);
+    let parts: Vec<(String, u32)> = selection
+        .targets
+        .keys()
+        .filter_map(|tag| Some((tag.clone(), partial(tag)?)))
+        .collect();
+    if parts.is_empty() {
+        return;
     }
+    if matches!(selection.rule, Rule::Primary | Rule::Next) {
+        let leaving = &parts[0];
+        let mut others = available.clone();
+        others.remove(leaving.0.as_str());
+        let next = walk(order, &others, peers);
+        let n_others = u32::try_from(next.targets.len()).unwrap_or(u32::MAX);
+        if n_others == 0 {
+            return;
+        }
+        let each = ((FULL - leaving.1) / n_others).max(1);
+        selection.shares = next.targets.keys().map(|tag| (tag.clone(), each)).collect();
+        selection.shares.insert(leaving.0.clone(), leaving.1);
+        selection.targets.extend(next.targets);
+        selection.waiting |= next.waiting;
+        selection.rule = Rule::Handover;
+    } else if selection.targets.len() > 1 {
+        let part = |tag: &String| partial(tag).unwrap_or(FULL);
+        let all = selection.targets.keys();
+        selection.shares = all.map(|tag| (tag.clone(), part(tag))).collect();
+    }
+    why.extend(
+        parts
+            .into_iter()
+            .map(|(tag, percent)| Reason::Share { tag, percent }),
+    );
 }
 
 fn own_reason(own: Own<'_>) -> Reason {
@@ -269,6 +409,7 @@ fn peer_reason(tag: &str, answer: &PeerAnswer) -> Reason {
             tag,
             age_seconds: *age_seconds,
         },
+        PeerAnswer::Unwitnessed { votes, .. } => Reason::PeerUnwitnessed { tag, votes: *votes },
         PeerAnswer::Pending => Reason::PeerPending { tag },
     }
 }
@@ -282,6 +423,7 @@ impl fmt::Display for Rule {
             Rule::Primary => "the primary serves",
             Rule::Next => "the next cluster of the order serves",
             Rule::Secondaries => "the primary cannot serve, every other healthy cluster does",
+            Rule::Handover => "the cluster that serves hands over step by step",
             Rule::Nobody => "no cluster is known to be healthy",
         })
     }
@@ -307,6 +449,21 @@ impl fmt::Display for Reason {
                     "{tag} does not answer, its answer of {age_seconds} s ago is held"
                 )
             }
+            Reason::PeerUnwitnessed { tag, votes } => {
+                let Votes { lost, of } = votes;
+                write!(
+                    f,
+                    "{tag} does not answer, but only {lost} of {of} other clusters lost it too; it stays"
+                )
+            }
+            Reason::Recovering { tag, until } => {
+                let until = until.strftime("%Y-%m-%dT%H:%M:%SZ");
+                write!(
+                    f,
+                    "{tag} is back and is used from {until} on, or when nobody else can serve"
+                )
+            }
+            Reason::Share { tag, percent } => write!(f, "{tag} takes {percent} % of its share"),
             Reason::PeerPending { tag } => write!(f, "{tag} has not been asked yet"),
             Reason::Chose { rule, tags } if tags.is_empty() => write!(f, "{rule}"),
             Reason::Chose { rule, tags } => write!(f, "{rule}: {}", tags.join(", ")),

@@ -11,14 +11,13 @@ use flotilla_api::gslb::{GslbSpec, ServiceHealthPolicy};
 use jiff::SignedDuration;
 
 use crate::{
+    options::{self, Defaults, Options},
     problem::{Kind, Problem},
     select::Strategy,
 };
 
 /// Annotation with the clusters of a failover in order of preference.
 pub const FAILOVER_ORDER: &str = "k8gb.io/failover-order";
-/// Annotation that takes this cluster out of the answers of the whole fleet while it is `true`.
-pub const DRAIN: &str = "flotilla.dev/drain";
 /// TTL when the spec says zero or nothing. Source: k8gb v0.21.
 pub const DEFAULT_TTL_SECONDS: u32 = 30;
 /// Highest TTL (RFC 2181 §8).
@@ -39,17 +38,20 @@ pub struct Rules {
     pub policy: ServiceHealthPolicy,
     /// How long a silent peer's last answer is believed.
     pub hold: SignedDuration,
-    /// Whether this cluster takes itself out.
-    pub drained: bool,
+    /// What the annotations ask for beyond k8gb.
+    pub options: Options,
+    /// Annotations that could not be read; their defaults apply.
+    pub notes: Vec<Problem>,
 }
 
-/// Validates a spec with the annotations that extend it.
+/// Validates a spec with the annotations that extend it. `defaults` apply where an annotation says nothing.
 ///
 /// # Errors
 /// Every mistake, in the order of the fields.
 pub fn rules(
     spec: &GslbSpec,
     annotations: &BTreeMap<String, String>,
+    defaults: Defaults,
 ) -> Result<Rules, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut wrong = |field: &str, message: String| {
@@ -119,6 +121,17 @@ pub fn rules(
             ),
         }
     }
+    let (options, mut notes) = options::read(annotations, defaults);
+    let asked = annotations
+        .get(options::WITNESS)
+        .is_some_and(|v| v == "true");
+    if asked && strategy.kind != "failover" {
+        notes.push(Problem::new(
+            Kind::InvalidSpec,
+            format!("metadata.annotations[{}]", options::WITNESS),
+            "witnesses are asked with the type failover only; it is ignored",
+        ));
+    }
     match kind {
         Some(strategy) if problems.is_empty() => Ok(Rules {
             strategy,
@@ -129,7 +142,8 @@ pub fn rules(
                 .unwrap_or(DEFAULT_TTL_SECONDS),
             policy: spec.service_health_policy.unwrap_or_default(),
             hold: SignedDuration::from_secs(hold),
-            drained: annotations.get(DRAIN).is_some_and(|v| v == "true"),
+            options,
+            notes,
         }),
         _ => Err(problems),
     }

@@ -1,6 +1,7 @@
 //! The status of a Gslb: k8gb's fields from the decision, and one condition that says what is wrong.
 //!
-//! The condition `Ready` is true when the spec is valid and nothing is missing. Its transition time is kept while its
+//! The condition `Ready` is true when the spec is valid and nothing is missing. `Witnessed` stands there when witnesses
+//! of a fail-over are asked for, `Draining` while this cluster takes less than its share. Its transition time is kept while its
 //! status is, so that equal decisions give equal objects and nothing is written twice.
 
 use std::{collections::BTreeMap, net::IpAddr};
@@ -11,7 +12,12 @@ use flotilla_api::{
 };
 use jiff::Timestamp;
 
-use crate::{decide::Decision, problem::Problem};
+use crate::{
+    decide::Decision,
+    problem::Problem,
+    ramp::{Drain, FULL},
+    select::{Reason, Strategy},
+};
 
 /// Characters of a condition's message, so that a thousand broken hosts stay readable.
 const MESSAGE_CHARS_MAX: usize = 1024;
@@ -34,11 +40,19 @@ pub fn ready(
         message.truncate(at);
         message.push('…');
     }
-    let unchanged = before
-        .iter()
-        .find(|c| c.kind == "Ready" && c.status == status);
+    condition(("Ready", status, reason, message), before, generation, now)
+}
+
+/// Type, status, reason and message as a condition; its transition time is kept while its status is.
+fn condition(
+    (kind, status, reason, message): (&str, &str, &str, String),
+    before: &[Condition],
+    generation: Option<i64>,
+    now: Timestamp,
+) -> Condition {
+    let unchanged = before.iter().find(|c| c.kind == kind && c.status == status);
     Condition {
-        kind: "Ready".to_owned(),
+        kind: kind.to_owned(),
         status: status.to_owned(),
         reason: reason.to_owned(),
         message,
@@ -83,8 +97,18 @@ pub fn of_decision(
         .iter()
         .map(|server| server.host.as_str())
         .collect();
+    let mut all = vec![ready(&resolved.problems, conditions, Some(generation), now)];
+    for (kind, said) in [
+        ("Witnessed", witnessed(decision, geo_tag)),
+        ("Draining", draining(decision)),
+    ] {
+        if let Some((status, reason, message)) = said {
+            let status = (kind, status, reason, message);
+            all.push(condition(status, conditions, Some(generation), now));
+        }
+    }
     GslbStatus {
-        conditions: vec![ready(&resolved.problems, conditions, Some(generation), now)],
+        conditions: all,
         geo_tag: geo_tag.to_owned(),
         healthy_records,
         hosts: hosts.join(", "),
@@ -97,6 +121,64 @@ pub fn of_decision(
             .iter()
             .map(|(host, decided)| (host.clone(), decided.health.as_str().to_owned()))
             .collect(),
+    }
+}
+
+/// Whether a fail-over of this cluster has witnesses; nothing unless that is asked for.
+fn witnessed(decision: &Decision, geo_tag: &str) -> Option<(&'static str, &'static str, String)> {
+    let rules = decision.resolved.rules.as_ref()?;
+    if !rules.options.witness || !matches!(rules.strategy, Strategy::Failover { .. }) {
+        return None;
+    }
+    let kept = decision.hosts.values().find_map(|host| {
+        host.why
+            .values()
+            .flatten()
+            .find(|reason| matches!(reason, Reason::PeerUnwitnessed { .. }))
+    });
+    if let Some(reason) = kept {
+        return Some(("False", "PrimaryKept", reason.to_string()));
+    }
+    let votes: Vec<_> = decision
+        .hosts
+        .values()
+        .flat_map(|host| host.votes.values())
+        .collect();
+    if votes.is_empty() {
+        let message = format!("{geo_tag} is first; it takes over from nobody");
+        return Some(("True", "First", message));
+    }
+    Some(match votes.iter().map(|votes| votes.of).min() {
+        None | Some(0) => (
+            "False",
+            "NoWitness",
+            "no third cluster says whom it sees, so a silent primary is given up as without witnesses".to_owned(),
+        ),
+        Some(n) => ("True", "Witnesses", format!("{n} other clusters have a say")),
+    })
+}
+
+/// How far a drain has come; nothing while the cluster takes its whole share.
+fn draining(decision: &Decision) -> Option<(&'static str, &'static str, String)> {
+    let options = decision.resolved.rules.as_ref()?.options;
+    let share = decision.hosts.values().map(|host| host.share).min()?;
+    match (options.drain, share) {
+        (_, FULL) => None,
+        (_, 0) => Some((
+            "True",
+            "Drained",
+            "this cluster vouches for nothing".to_owned(),
+        )),
+        (Drain::Back(_), share) => Some((
+            "True",
+            "ComingBack",
+            format!("this cluster takes {share} % of its share, and more with every step"),
+        )),
+        (_, share) => Some((
+            "True",
+            "Leaving",
+            format!("this cluster takes {share} % of its share, and less with every step"),
+        )),
     }
 }
 

@@ -10,7 +10,11 @@ use std::{
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::select::PeerAnswer;
+use crate::{
+    select::PeerAnswer,
+    sight::Sighting,
+    steady::{History, Look},
+};
 
 /// IPv4 or IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,6 +75,8 @@ pub struct Seen {
     pub last: Observation,
     /// The last one that was not silence; equal to `last` unless that is silence.
     pub last_good: Option<Observation>,
+    /// Its outages and recoveries.
+    pub history: History,
 }
 
 /// Host, tag and family.
@@ -80,6 +86,8 @@ type Topic = (String, String, Family);
 #[derive(Clone, Debug, Default)]
 pub struct View {
     seen: BTreeMap<Topic, Seen>,
+    /// What each peer said it sees of each host, by host and tag.
+    sightings: BTreeMap<(String, String), (Sighting, Timestamp)>,
 }
 
 impl View {
@@ -98,14 +106,70 @@ impl View {
             Answer::Silence => before.and_then(|seen| seen.last_good.clone()),
             Answer::Targets { .. } => Some(observation.clone()),
         };
+        let mut history = before.map(|seen| seen.history.clone()).unwrap_or_default();
+        let look = match &observation.answer {
+            Answer::Silence => Look::Silent,
+            Answer::Targets { addresses, .. } if addresses.is_empty() => Look::Ill,
+            Answer::Targets { .. } => Look::Healthy,
+        };
+        history.note(look, observation.at, before.is_none());
         self.seen.insert(
             topic,
             Seen {
                 last: observation,
                 last_good,
+                history,
             },
         );
         news
+    }
+
+    /// Notes what a peer said it sees; tells whether that is new.
+    pub fn note_sighting(
+        &mut self,
+        host: &str,
+        tag: &str,
+        sighting: Sighting,
+        at: Timestamp,
+    ) -> bool {
+        let topic = (host.to_owned(), tag.to_owned());
+        let before = self.sightings.insert(topic, (sighting.clone(), at));
+        before.is_none_or(|(before, _)| before != sighting)
+    }
+
+    /// What a peer said it sees, unless that is older than `oldest`; and until when it counts.
+    pub fn sighting(
+        &self,
+        host: &str,
+        tag: &str,
+        now: Timestamp,
+        oldest: SignedDuration,
+    ) -> Option<(&Sighting, Timestamp)> {
+        let (sighting, at) = self.sightings.get(&(host.to_owned(), tag.to_owned()))?;
+        let until = at.checked_add(oldest).ok()?;
+        (now < until).then_some((sighting, until))
+    }
+
+    /// Until when a cluster that came back is not used; the instant may be over. See [`History::held_until`].
+    pub fn held_until(
+        &self,
+        host: &str,
+        tag: &str,
+        family: Family,
+        hold: SignedDuration,
+        forgiven: SignedDuration,
+    ) -> Option<Timestamp> {
+        self.seen(host, tag, family)?
+            .history
+            .held_until(hold, forgiven)
+    }
+
+    /// The last addresses a peer vouched for, however old, unless it took them back.
+    pub fn last_good(&self, host: &str, tag: &str, family: Family) -> Option<&[IpAddr]> {
+        match &self.seen(host, tag, family)?.last_good.as_ref()?.answer {
+            Answer::Targets { addresses, .. } if !addresses.is_empty() => Some(addresses),
+            _ => None,
+        }
     }
 
     /// The last answer of a peer about a host.
@@ -148,6 +212,17 @@ impl View {
             .collect();
         for topic in topics {
             self.seen.remove(&topic);
+        }
+        let from = (host.to_owned(), String::new());
+        let topics: Vec<(String, String)> = self
+            .sightings
+            .range(from..)
+            .map(|(topic, _)| topic)
+            .take_while(|topic| topic.0 == host)
+            .cloned()
+            .collect();
+        for topic in topics {
+            self.sightings.remove(&topic);
         }
     }
 

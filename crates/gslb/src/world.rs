@@ -61,6 +61,8 @@ pub struct GatewayView {
     pub addresses: Vec<Address>,
     /// Those that cannot be understood.
     pub problems: Vec<Problem>,
+    /// Why it serves nobody at present, if it says so.
+    pub down: Option<String>,
 }
 
 /// What an Ingress says beyond its [`Referent`].

@@ -250,3 +250,30 @@ fn an_update_key_is_base64() {
         assert_eq!(base64(bad), None, "{bad}");
     }
 }
+
+#[test]
+fn what_applies_to_every_gslb_can_be_set_for_the_cluster() {
+    let parse = |name: &'static str, value: &'static str| {
+        Config::parse(&move |asked| match asked {
+            "CLUSTER_GEO_TAG" => Some("eu".to_owned()),
+            "EDGE_DNS_SERVERS" => Some("10.0.0.53".to_owned()),
+            _ if asked == name => Some(value.to_owned()),
+            _ => None,
+        })
+    };
+    let defaults = |name, value| parse(name, value).unwrap().config.defaults;
+    assert_eq!(defaults("NONE", ""), crate::options::Defaults::default());
+    assert!(defaults("FLOTILLA_FAILOVER_WITNESS", "true").witness);
+    assert_eq!(
+        defaults("FLOTILLA_FAILBACK_HOLD_SECONDS", "60").hold_seconds,
+        60
+    );
+    assert_eq!(defaults("FLOTILLA_DRAIN_SECONDS", "300").drain_seconds, 300);
+    for (name, value) in [
+        ("FLOTILLA_FAILOVER_WITNESS", "maybe"),
+        ("FLOTILLA_FAILBACK_HOLD_SECONDS", "1m"),
+        ("FLOTILLA_DRAIN_SECONDS", "700000"),
+    ] {
+        assert_eq!(parse(name, value).unwrap_err()[0].name, name);
+    }
+}

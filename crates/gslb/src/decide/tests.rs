@@ -183,3 +183,32 @@ fn a_kind_that_cannot_be_balanced_is_named() {
     let got = resolved(&world(&[]), json!({}));
     assert_eq!(got.problems[0].field, "spec.resourceRef");
 }
+
+#[test]
+fn k8gb_1754_a_gateway_that_is_not_programmed_takes_this_cluster_out() {
+    let route = json!({"metadata": meta("route"), "spec": {"hostnames": ["a.cloud.example.com"],
+        "parentRefs": [{"name": "gw"}], "rules": [{"backendRefs": [{"name": "svc"}]}]}});
+    let reference =
+        json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "name": "route"});
+    let with = |conditions: Value| {
+        let status = json!({"addresses": [{"value": "10.0.0.1"}], "conditions": conditions});
+        let gateway = json!({"metadata": meta("gw"), "status": status});
+        let objects = [(Kind::HttpRoute, route.clone()), (Kind::Gateway, gateway)];
+        let got = resolved(&world(&objects), reference.clone());
+        let reasons: Vec<&str> = got.problems.iter().map(|p| p.kind.as_str()).collect();
+        (got.addresses.len(), reasons.join(" "))
+    };
+    let condition = |kind: &str, status: &str| json!([{"type": kind, "status": status, "reason": "Pending", "message": "no data plane"}]);
+    let table = [
+        (json!([]), 1, ""),
+        (condition("Programmed", "True"), 1, ""),
+        (condition("Programmed", "Unknown"), 1, ""),
+        (condition("Ready", "False"), 1, ""),
+        (condition("Programmed", "False"), 0, "GatewayDown NoAddress"),
+        (condition("Accepted", "False"), 0, "GatewayDown NoAddress"),
+    ];
+    for (conditions, n_addresses, reasons) in table {
+        let expected = (n_addresses, reasons.to_owned());
+        assert_eq!(with(conditions.clone()), expected, "{conditions}");
+    }
+}

@@ -12,7 +12,7 @@ use crate::{key::Key, spec, zones::Zone};
 
 fn rules(strategy: &str) -> spec::Rules {
     let spec = serde_json::from_str(&format!(r#"{{"strategy":{strategy}}}"#)).unwrap();
-    spec::rules(&spec, &BTreeMap::new()).unwrap()
+    spec::rules(&spec, &BTreeMap::new(), Default::default()).unwrap()
 }
 
 fn targets(pairs: &[(&str, &[&str])]) -> BTreeMap<String, Vec<std::net::IpAddr>> {
@@ -31,6 +31,46 @@ fn host(local: &[&str], pairs: &[(&str, &[&str])]) -> HostRecords {
     HostRecords {
         local: local.iter().map(|ip| ip.parse().unwrap()).collect(),
         targets: targets(pairs),
+        ..HostRecords::default()
+    }
+}
+
+#[test]
+fn a_handover_shows_in_the_weights() {
+    let check = |strategy: &str, shares: &[(&str, u32)]| {
+        let mut records = host(&[], &[("eu", &["10.0.0.1"]), ("us", &["10.1.0.1"])]);
+        records.shares = shares.iter().map(|(t, s)| ((*t).to_owned(), *s)).collect();
+        let hosts = BTreeMap::from([("a.cloud.example.com".to_owned(), records)]);
+        let spec = application(&hosts, &rules(strategy));
+        let labels = spec.endpoints[0].labels.keys().cloned();
+        labels.collect::<Vec<_>>().join(" ")
+    };
+    type Row<'a> = (&'a str, &'a [(&'a str, u32)], &'a str);
+    let table: [Row<'_>; 5] = [
+        (r#"{"type":"roundRobin"}"#, &[], "strategy"),
+        (
+            r#"{"type":"roundRobin"}"#,
+            &[("eu", 30), ("us", 100)],
+            "strategy weight-eu-0-30 weight-us-0-100",
+        ),
+        (
+            r#"{"type":"roundRobin","weight":{"eu":5,"us":2}}"#,
+            &[("eu", 30), ("us", 100)],
+            "strategy weight-eu-0-2 weight-us-0-2",
+        ),
+        (
+            r#"{"type":"roundRobin","weight":{"eu":5}}"#,
+            &[("eu", 10), ("us", 100)],
+            "strategy weight-eu-0-1 weight-us-0-0",
+        ),
+        (
+            r#"{"type":"failover","primaryGeoTag":"eu"}"#,
+            &[("eu", 30), ("us", 70)],
+            "strategy weight-eu-0-30 weight-us-0-70",
+        ),
+    ];
+    for (strategy, shares, expected) in table {
+        assert_eq!(check(strategy, shares), expected, "{strategy} {shares:?}");
     }
 }
 

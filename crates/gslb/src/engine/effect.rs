@@ -5,7 +5,12 @@ use std::{collections::BTreeMap, fmt, net::IpAddr};
 use flotilla_dns::catalog;
 use serde_json::Value;
 
-use crate::{decide::Decision, key::Key, kinds::Kind, world::GslbId};
+use crate::{
+    decide::{Asking, Decision},
+    key::Key,
+    kinds::Kind,
+    world::GslbId,
+};
 
 /// An object to write, and which part of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,6 +116,15 @@ pub enum Effect {
     Unwatch {
         /// The host.
         host: String,
+    },
+    /// Ask the peers of the zone whom they see of this host, this eagerly; [`Asking::No`] stops it.
+    AskSights {
+        /// The host.
+        host: String,
+        /// Its zone.
+        zone: String,
+        /// How soon.
+        asking: Asking,
     },
     /// These are the peers of a zone from now on, with all their addresses.
     Peers {

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::{Action, Effect, Engine, Target, Wanter, context};
 use crate::{
-    decide::{self, Decision, Resolved},
+    decide::{self, Asking, Decision, Resolved},
     endpoints, ingress,
     kinds::Kind,
     names,
     problem::{self, Problem},
     publish::{self, Source},
-    status,
+    sight, status,
     world::{EndpointView, GslbId, GslbView},
 };
 
@@ -57,6 +57,10 @@ impl Engine {
         let (Some(resolved), Some(gslb)) = (resolved, self.world.gslbs.get(id).cloned()) else {
             return self.forget(id, before);
         };
+        for (host, family, observation) in decide::own_looks(&self.world, &resolved, now) {
+            let own = self.config.geo_tag.clone();
+            self.view.note(&host, &own, family, observation);
+        }
         let ctx = context(&self.config, &self.view, &self.lookups, now);
         let taken = self.claims.taken(id);
         let decision = decide::decide(&self.world, resolved, &taken, ctx);
@@ -130,13 +134,31 @@ impl Engine {
                     zone,
                 });
             }
+            let asked = old.and_then(|old| old.get(host));
+            let before = asked.map_or(Asking::No, |old| old.asking);
+            if before != decided.asking || asked.is_some_and(|old| old.zone != decided.zone) {
+                self.ask_sights(host, &decided.zone, decided.asking);
+            }
         }
         for host in old.into_iter().flat_map(BTreeMap::keys) {
             if !now.hosts.contains_key(host) && self.claims.winner(host).is_none() {
                 self.view.forget(host);
                 self.effects.push(Effect::Unwatch { host: host.clone() });
+                if let Some(old) = old.and_then(|old| old.get(host))
+                    && old.asking != Asking::No
+                {
+                    self.ask_sights(host, &old.zone, Asking::No);
+                }
             }
         }
+    }
+
+    fn ask_sights(&mut self, host: &str, zone: &str, asking: Asking) {
+        self.effects.push(Effect::AskSights {
+            host: host.to_owned(),
+            zone: zone.to_owned(),
+            asking,
+        });
     }
 
     /// Publishes local targets at once, and the host unless it waits for a peer.
@@ -149,6 +171,9 @@ impl Engine {
                     for name in names::local_targets(host).asked() {
                         wanted.insert(name.to_owned(), entry.clone());
                     }
+                }
+                if let Some(sight) = &decided.sight {
+                    wanted.insert(sight::name(host), publish::entry_of_sight(sight));
                 }
                 let source = Source::Decision(id.clone());
                 let stale = self

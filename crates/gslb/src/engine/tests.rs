@@ -4,3 +4,4 @@ mod fleet;
 mod inputs;
 mod scenarios;
 mod simulation;
+mod steadiness;

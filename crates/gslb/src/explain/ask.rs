@@ -7,7 +7,11 @@ use std::{
 
 use flotilla_api::{Gslb, GslbStatus, ZoneDelegation};
 use flotilla_dns::{client, message::Question, name::Name, record::Type};
-use futures::{StreamExt, future::join, stream::FuturesUnordered};
+use futures::{
+    StreamExt,
+    future::{join, join3},
+    stream::FuturesUnordered,
+};
 use kube::{
     Api, Client,
     api::{DynamicObject, ListParams},
@@ -17,10 +21,13 @@ use serde_json::Value;
 
 use super::{Explanation, Facts, explain};
 use crate::{
-    controller::{now, peer_answer},
+    controller::{now, peer_answer, sighting},
     health::Health,
     kinds::Kind,
-    names, spec,
+    names,
+    options::Defaults,
+    sight::Sighting,
+    spec,
     view::{Answer, Family, Observation},
     zones::{self, Zone},
 };
@@ -89,7 +96,9 @@ pub async fn facts(client: &Client, host: &str, ask: &Ask) -> Result<Facts, Erro
         metadata.name.as_deref().unwrap_or_default()
     );
     let annotations = metadata.annotations.clone().unwrap_or_default();
-    let rules = spec::rules(&gslb.spec, &annotations).map_err(|problems| {
+    // What the controller's settings add is not known here; what comes of it is in the views of the clusters.
+    let defaults = Defaults::default();
+    let rules = spec::rules(&gslb.spec, &annotations, defaults).map_err(|problems| {
         let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
         Error::Broken {
             gslb: name.clone(),
@@ -100,6 +109,15 @@ pub async fn facts(client: &Client, host: &str, ask: &Ask) -> Result<Facts, Erro
     let zone = zones::find(&host, &zones).ok_or_else(|| Error::NoZone { host: host.clone() })?;
     let (own_servers, peer_servers) = servers(zone, &status.geo_tag, &ask.ports);
 
+    let mut all_servers = peer_servers.clone();
+    all_servers.insert(status.geo_tag.clone(), own_servers.clone());
+    let looking: FuturesUnordered<_> = all_servers
+        .into_iter()
+        .map(|(tag, servers)| {
+            let host = &host;
+            async move { (tag, sighting(host, &servers, &ask.client).await) }
+        })
+        .collect();
     let asking: FuturesUnordered<_> = peer_servers
         .into_iter()
         .map(|(tag, servers)| {
@@ -112,11 +130,23 @@ pub async fn facts(client: &Client, host: &str, ask: &Ask) -> Result<Facts, Erro
             }
         })
         .collect();
-    let (served, peers) = join(
+    let (served, peers, mut sights): (_, _, BTreeMap<String, Sighting>) = join3(
         both(std::iter::once(host.as_str()), &own_servers, ask),
         asking.collect(),
+        looking.collect(),
     )
     .await;
+    if !matches!(sights.get(&status.geo_tag), Some(Sighting::Said(_))) {
+        // Without a view of its own this cluster does not look at those of others.
+        sights.clear();
+    }
+    let now = now();
+    let drained = rules
+        .options
+        .drain
+        .share(rules.options.drain_period, now)
+        .percent
+        == 0;
     let health = match status.service_health.get(&host).map(String::as_str) {
         Some("Healthy") => Health::Healthy,
         Some("Unhealthy") => Health::Unhealthy,
@@ -132,7 +162,7 @@ pub async fn facts(client: &Client, host: &str, ask: &Ask) -> Result<Facts, Erro
         zone: zone.zone.clone(),
         geo_tag: status.geo_tag.clone(),
         health,
-        addresses: if rules.drained {
+        addresses: if drained {
             Vec::new()
         } else {
             exposed.filter_map(|ip| ip.parse().ok()).collect()
@@ -140,8 +170,9 @@ pub async fn facts(client: &Client, host: &str, ask: &Ask) -> Result<Facts, Erro
         rules,
         peers,
         served,
+        sights,
         problem: ready.map(|c| c.message.clone()).unwrap_or_default(),
-        now: now(),
+        now,
         host,
     })
 }

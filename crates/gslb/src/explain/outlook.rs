@@ -71,6 +71,10 @@ pub fn outlook(facts: &Facts, scenario: &Scenario) -> Result<Outlook, UnknownClu
             known: offers.into_keys().collect(),
         });
     }
+    let scenario = Scenario {
+        witnessed: facts.rules.options.witness,
+        ..scenario.clone()
+    };
     let mut clusters: BTreeMap<String, Expected> = BTreeMap::new();
     for family in Family::BOTH {
         let addresses: BTreeMap<String, Vec<IpAddr>> = offers
@@ -78,7 +82,7 @@ pub fn outlook(facts: &Facts, scenario: &Scenario) -> Result<Outlook, UnknownClu
             .map(|(tag, ips)| (tag.clone(), of_family(ips, family)))
             .collect();
         let exists = addresses.values().any(|ips| !ips.is_empty());
-        for (tag, selection) in what_if(&facts.rules.strategy, &addresses, scenario) {
+        for (tag, selection) in what_if(&facts.rules.strategy, &addresses, &scenario) {
             let cluster = clusters.entry(tag.clone()).or_insert_with(|| Expected {
                 geo_tag: tag,
                 serving: Vec::new(),

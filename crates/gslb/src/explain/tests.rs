@@ -7,6 +7,7 @@ use super::{Facts, Scenario, explain, outlook::outlook, what_if};
 use crate::{
     health::Health,
     select::Strategy,
+    sight::{Sight, Sighting},
     spec,
     view::{Answer, Family, Observation},
 };
@@ -40,7 +41,7 @@ fn facts() -> Facts {
         gslb: "test/app".into(),
         zone: "cloud.example.com".into(),
         geo_tag: "us".into(),
-        rules: spec::rules(&spec.unwrap(), &BTreeMap::new()).unwrap(),
+        rules: spec::rules(&spec.unwrap(), &BTreeMap::new(), Default::default()).unwrap(),
         health: Health::Healthy,
         addresses: vec!["10.1.0.1".parse().unwrap()],
         peers: BTreeMap::from([
@@ -48,6 +49,7 @@ fn facts() -> Facts {
             ("za".to_owned(), only_v4(None)),
         ]),
         served: only_v4(Some(&["10.1.0.1"])),
+        sights: BTreeMap::new(),
         problem: String::new(),
         now: Timestamp::from_second(1_800_000_000).unwrap(),
     }
@@ -69,6 +71,39 @@ fn an_explanation_reads_like_one() {
             - the primary serves: eu
     "#]]
     .assert_eq(&explain(&facts()).to_string());
+}
+
+#[test]
+fn options_and_views_are_told() {
+    let mut facts = facts();
+    facts.rules.options.witness = true;
+    facts.rules.options.hold = jiff::SignedDuration::from_secs(60);
+    let sight = |text: &str| Sighting::Said(Sight::parse(text).unwrap());
+    facts.sights = BTreeMap::from([
+        (
+            "us".into(),
+            sight("v=1 by=us share=100 eu=recovering us=healthy za=silent"),
+        ),
+        ("za".into(), Sighting::Silence),
+    ]);
+    expect![[r#"
+        app.cloud.example.com as seen by us
+          Gslb test/app, zone cloud.example.com, strategy failover, order eu
+          us (this cluster): Healthy, 10.1.0.1
+          eu: vouches for 10.0.0.1 from 127.1.1.1:1053 at 2027-01-15T08:00:00Z
+          za: does not answer at 2027-01-15T08:00:00Z
+          option: a silent primary is given up when most other clusters lost it too
+          option: a cluster that came back is watched for 60 s before it is used
+          view of us: v=1 by=us share=100 eu=recovering us=healthy za=silent
+          view of za: does not answer
+          A answer: 10.1.0.1, TTL 5 s
+            - us (this cluster) is healthy
+            - eu vouches for its addresses
+            - za did not answer
+            - eu is back and is used from 2027-01-15T08:01:00Z on, or when nobody else can serve
+            - the primary cannot serve, every other healthy cluster does: us
+    "#]]
+    .assert_eq(&explain(&facts).to_string());
 }
 
 #[test]
@@ -109,6 +144,17 @@ fn what_if_tells_what_each_cluster_would_answer() {
         ..Scenario::default()
     };
     assert_eq!(tags(&ill), "eu:us+za us:us+za za:us+za");
+    let witnessed = Scenario {
+        witnessed: true,
+        ..cut
+    };
+    assert_eq!(tags(&witnessed), "eu:eu us:eu za:eu", "za still hears eu");
+    let gone = |tag: &str| ("eu".to_owned(), tag.to_owned());
+    let witnessed = Scenario {
+        partitions: [gone("us"), gone("za")].into(),
+        ..witnessed
+    };
+    assert_eq!(tags(&witnessed), "eu:eu us:us+za za:us+za");
 }
 
 #[test]
@@ -119,6 +165,7 @@ fn an_outlook_starts_from_the_state_of_now() {
     let scenario = Scenario {
         unhealthy: ["eu".to_owned()].into(),
         partitions: [("us".to_owned(), "za".to_owned())].into(),
+        ..Scenario::default()
     };
     expect![[r#"
         app.cloud.example.com, strategy failover

@@ -25,6 +25,7 @@ fn series_have_k8gbs_names_and_go_with_their_gslb() {
     let records = HostRecords {
         local: vec![ip],
         targets: [("eu".to_owned(), vec![ip])].into(),
+        ..HostRecords::default()
     };
     let host = HostDecision {
         zone: "cloud.example.com".into(),
@@ -32,10 +33,14 @@ fn series_have_k8gbs_names_and_go_with_their_gslb() {
         records,
         waiting: false,
         why: Default::default(),
+        share: 100,
+        asking: Default::default(),
+        votes: Default::default(),
+        sight: None,
     };
     let decision = Decision {
         resolved: Resolved {
-            rules: spec::rules(&spec, &Default::default()).ok(),
+            rules: spec::rules(&spec, &Default::default(), Default::default()).ok(),
             ..Resolved::default()
         },
         hosts: [("app.cloud.example.com".to_owned(), host)].into(),

@@ -16,12 +16,15 @@ use crate::{
     endpoints::{self, HostRecords},
     names,
     select::Strategy,
+    sight::Sight,
     spec::Rules,
     view::Family,
 };
 
 /// TTL of an endpoint that gives none, in seconds. Source: coredns-crd-plugin, low TTL.
 const DEFAULT_TTL_SECONDS: u32 = 60;
+/// TTL of what a cluster says it sees, in seconds; clusters ask each other directly, so it only bounds what others keep.
+const SIGHT_TTL_SECONDS: u32 = 1;
 
 /// The entry of a host: its targets, in the order its strategy wants. Absent without targets.
 pub fn entry_of_host(records: &HostRecords, rules: &Rules) -> Option<Entry> {
@@ -37,12 +40,12 @@ pub fn entry_of_host(records: &HostRecords, rules: &Rules) -> Option<Entry> {
                 .take(RECORDS_PER_SET_MAX)
                 .map(|ip| address(*ip))
                 .collect();
+            let weights = endpoints::weights_of(records, rules);
+            let drawn = !weights.is_empty() || rules.options.answers.is_some();
             Some(match rules.strategy {
-                Strategy::RoundRobin if rules.weights.is_empty() => {
-                    RecordSet::shuffled(rules.ttl_seconds, data)
-                }
-                Strategy::RoundRobin => weighted(records, family, rules),
                 Strategy::GeoIp => nearest(rules.ttl_seconds, data),
+                _ if drawn => weighted(records, family, rules, &weights),
+                Strategy::RoundRobin => RecordSet::shuffled(rules.ttl_seconds, data),
                 Strategy::Failover { .. } => RecordSet::fixed(rules.ttl_seconds, data),
             })
         })
@@ -66,8 +69,20 @@ pub fn entry_of_local(local: &[IpAddr], rules: &Rules) -> Option<Entry> {
     (!sets.is_empty()).then_some(Entry { sets, why: None })
 }
 
-/// Groups of one cluster each; a cluster without a weight counts as zero, which only ever puts it last.
-fn weighted(records: &HostRecords, family: Family, rules: &Rules) -> RecordSet {
+/// The entry under which a cluster says whom it sees.
+pub fn entry_of_sight(sight: &Sight) -> Entry {
+    let text = Data::txt(&sight.to_string());
+    Entry::of(RecordSet::fixed(SIGHT_TTL_SECONDS, vec![text]))
+}
+
+/// Groups of one cluster each; a cluster without a weight counts as zero, which only ever puts it last. Without any
+/// weights all are equal.
+fn weighted(
+    records: &HostRecords,
+    family: Family,
+    rules: &Rules,
+    weights: &BTreeMap<String, u32>,
+) -> RecordSet {
     let mut seen = BTreeSet::new();
     let groups = records
         .targets
@@ -78,10 +93,11 @@ fn weighted(records: &HostRecords, family: Family, rules: &Rules) -> RecordSet {
                 .filter(|ip| Family::of(ip) == family && seen.insert(**ip))
                 .map(|ip| address(*ip))
                 .collect();
-            (rules.weights.get(tag).copied().unwrap_or(0), data)
+            let equal = u32::from(weights.is_empty());
+            (weights.get(tag).copied().unwrap_or(equal), data)
         })
         .collect();
-    RecordSet::weighted(rules.ttl_seconds, groups, None)
+    RecordSet::weighted(rules.ttl_seconds, groups, rules.options.answers)
 }
 
 /// Entries of a DNSEndpoint, by name. Several endpoints of one name and different types stand together; an endpoint

@@ -101,3 +101,19 @@ pub fn gateway_addresses(object: &Value) -> (Vec<Address>, Vec<Problem>) {
     }
     (addresses.into_iter().collect(), problems)
 }
+
+/// Why a Gateway serves nobody, if its own conditions say so (k8gb#1754). What they do not say is no reason: a controller
+/// that sets no conditions has none to be wrong.
+pub fn gateway_down(object: &Value) -> Option<String> {
+    let conditions = items(&object["status"]["conditions"]);
+    let broken = conditions.iter().find(|condition| {
+        matches!(text(&condition["type"]), "Accepted" | "Programmed")
+            && text(&condition["status"]) == "False"
+    })?;
+    let (kind, reason) = (text(&broken["type"]), text(&broken["reason"]));
+    let message = text(&broken["message"]);
+    let separator = if message.is_empty() { "" } else { ": " };
+    Some(format!(
+        "the condition {kind} is False ({reason}){separator}{message}; this cluster is left out until it is True"
+    ))
+}

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use flotilla_api::GslbSpec;
 
 use super::{FAILOVER_ORDER, Rules, rules};
-use crate::select::Strategy;
+use crate::{options::Defaults, ramp::Drain, select::Strategy};
 
 fn check(strategy: &str, annotations: &[(&str, &str)]) -> Result<Rules, Vec<String>> {
     let spec: GslbSpec = serde_json::from_str(&format!(r#"{{"strategy":{strategy}}}"#)).unwrap();
@@ -11,7 +11,8 @@ fn check(strategy: &str, annotations: &[(&str, &str)]) -> Result<Rules, Vec<Stri
         .iter()
         .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
         .collect();
-    rules(&spec, &annotations).map_err(|p| p.into_iter().map(|p| p.field).collect())
+    rules(&spec, &annotations, Defaults::default())
+        .map_err(|p| p.into_iter().map(|p| p.field).collect())
 }
 
 #[test]
@@ -21,7 +22,8 @@ fn defaults_are_k8gbs() {
         (rules.ttl_seconds, rules.strategy.as_str()),
         (30, "roundRobin")
     );
-    assert!(rules.hold.is_zero() && !rules.drained && rules.weights.is_empty());
+    assert!(rules.hold.is_zero() && rules.weights.is_empty() && rules.notes.is_empty());
+    assert_eq!(rules.options.drain, Drain::Off);
     assert_eq!(
         check(r#"{"type":"geoip","dnsTtlSeconds":5}"#, &[])
             .unwrap()

@@ -96,6 +96,7 @@ impl World {
                 let view = GatewayView {
                     addresses,
                     problems,
+                    down: refs::gateway_down(object),
                 };
                 self.gateways.insert(key.clone(), view.clone()) != Some(view)
             }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use flotilla_gslb::drain::drain;
 use flotilla_gslb::explain::ask::{Ask, explain_host, facts};
+use flotilla_gslb::ramp::Drain;
 use serde_json::json;
 
 use crate::fleet::{Fleet, HOST, application, eventually};
@@ -48,15 +49,15 @@ async fn any_cluster_can_be_asked_why() {
         .await
         .unwrap_err();
     assert!(error.to_string().contains("nobody.cloud.example.com"));
-    let drained = drain(&us.client, HOST, true).await.unwrap();
+    let drained = drain(&us.client, HOST, true, None).await.unwrap();
     assert_eq!((drained.changed, drained.hosts), (true, vec![HOST.into()]));
-    assert!(!drain(&us.client, HOST, true).await.unwrap().changed);
+    assert!(!drain(&us.client, HOST, true, None).await.unwrap().changed);
     eventually("us offers nothing while it is drained", async || {
-        facts(&us.client, HOST, &ask)
-            .await
-            .is_ok_and(|facts| facts.rules.drained && facts.addresses.is_empty())
+        facts(&us.client, HOST, &ask).await.is_ok_and(|facts| {
+            facts.rules.options.drain == Drain::Out(None) && facts.addresses.is_empty()
+        })
     })
     .await;
-    assert!(drain(&us.client, HOST, false).await.unwrap().changed);
+    assert!(drain(&us.client, HOST, false, None).await.unwrap().changed);
     fleet.stop().await;
 }

@@ -1,8 +1,8 @@
 //! Every manifest under examples/gslb does what its comments say.
 //!
 //! The comments are the expectations: `# expect: health HOST WORD`, `answer HOST ours|nothing|ADDRESSES`,
-//! `ttl NAME SECONDS`, `label HOST KEY ours`, `reason WORD FIELD` for the condition and the Warning event, and
-//! `refused FIELD` for manifests the API server does not take.
+//! `ttl NAME SECONDS`, `label HOST KEY ours`, `condition TYPE STATUS REASON`, `reason WORD FIELD` for the condition Ready and
+//! the Warning event, and `refused FIELD` for manifests the API server does not take.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -153,6 +153,15 @@ async fn holds(eu: &Cluster, manifest: &Manifest, expectation: &[String]) -> boo
         }
         ["label", host, label, value] => {
             endpoint(eu, manifest, host).await["labels"][label] == json!(ours(value))
+        }
+        ["condition", kind, status, reason] => {
+            let gslb = gslb(eu, manifest).await;
+            let conditions = gslb["status"]["conditions"].as_array().cloned();
+            conditions.unwrap_or_default().iter().any(|c| {
+                c["type"] == json!(kind)
+                    && c["status"] == json!(status)
+                    && c["reason"] == json!(reason)
+            })
         }
         ["reason", reason, field] => {
             let gslb = gslb(eu, manifest).await;

@@ -15,11 +15,13 @@ use serde_json::{Value, json};
 
 use crate::{
     config::Config,
+    decide::Asking,
     engine::{Action, Effect, Engine, Input, Target},
     expose::Lookup,
     key::Key,
     kinds::Kind,
     names,
+    sight::{self, Sight, Sighting},
     view::{Answer, Family, Observation},
     world::Change,
 };
@@ -61,6 +63,8 @@ pub(super) struct Cluster {
     pub(super) hosts: BTreeMap<String, String>,
     pub(super) peers: BTreeMap<String, BTreeMap<String, Vec<IpAddr>>>,
     pub(super) names: BTreeSet<String>,
+    /// Hosts about which the peers are asked whom they see.
+    pub(super) asking: BTreeMap<String, Asking>,
     pub(super) warnings: Vec<String>,
     /// Names whose records were taken away.
     pub(super) withdrawn: BTreeSet<String>,
@@ -85,6 +89,7 @@ impl Cluster {
             hosts: BTreeMap::new(),
             peers: BTreeMap::new(),
             names: BTreeSet::new(),
+            asking: BTreeMap::new(),
             warnings: Vec::new(),
             withdrawn: BTreeSet::new(),
             updates: Vec::new(),
@@ -196,6 +201,13 @@ impl Cluster {
             }
             Effect::Unwatch { host } => {
                 self.hosts.remove(&host);
+            }
+            Effect::AskSights { host, asking, .. } => {
+                if asking == Asking::No {
+                    self.asking.remove(&host);
+                } else {
+                    self.asking.insert(host, asking);
+                }
             }
             Effect::Peers { zone, peers } => {
                 self.peers.insert(zone, peers);
@@ -312,6 +324,18 @@ impl Cluster {
         ips
     }
 
+    /// What this cluster's DNS server says about whom it sees.
+    pub(super) fn sight(&self, host: &str) -> Sighting {
+        let text = self.records.get(&sight::name(host)).and_then(|entry| {
+            match entry.sets.first()?.data.first()? {
+                Data::Txt(parts) => String::from_utf8(parts.concat()).ok(),
+                _ => None,
+            }
+        });
+        let sight = text.and_then(|text| Sight::parse(&text));
+        sight.map_or(Sighting::NotKept, Sighting::Said)
+    }
+
     /// The IPv4 addresses of a host, as text.
     pub(super) fn dig(&self, name: &str) -> String {
         let ips = self.addresses(name, Family::V4);
@@ -399,6 +423,17 @@ enum Happening {
     Edge {
         cluster: String,
     },
+    /// Time to ask the peers whom they see; urgent or not.
+    Sights {
+        cluster: String,
+        asking: Asking,
+    },
+    Sighted {
+        cluster: String,
+        host: String,
+        tag: String,
+        sighting: Sighting,
+    },
     Looked {
         cluster: String,
         name: String,
@@ -439,6 +474,10 @@ impl Fleet {
                     cluster: (*tag).to_owned(),
                 },
             );
+            for asking in [Asking::Calmly, Asking::Urgently] {
+                let cluster = (*tag).to_owned();
+                fleet.at(offset + 2, Happening::Sights { cluster, asking });
+            }
             fleet.at(
                 offset + 1,
                 Happening::Edge {
@@ -545,6 +584,30 @@ impl Fleet {
                 }
                 self.at(1_000, Happening::Edge { cluster });
             }
+            Happening::Sights { cluster, asking } => {
+                self.ask_sights(&cluster, asking);
+                let again = match asking {
+                    Asking::Urgently => 1_000.min(self.poll_ms),
+                    _ => self.poll_ms,
+                };
+                self.at(again, Happening::Sights { cluster, asking });
+            }
+            Happening::Sighted {
+                cluster,
+                host,
+                tag,
+                sighting,
+            } => {
+                let at = self.now;
+                let cluster = self.cluster(&cluster);
+                cluster.engine.take(Input::Sighting {
+                    host,
+                    tag,
+                    sighting,
+                    at,
+                });
+                cluster.settle(at);
+            }
             Happening::Looked {
                 cluster,
                 name,
@@ -597,6 +660,38 @@ impl Fleet {
                     },
                 );
             }
+        }
+    }
+
+    /// Asks for the views of the hosts that are to be asked about this eagerly.
+    fn ask_sights(&mut self, cluster: &str, asking: Asking) {
+        let asker = &self.clusters[cluster];
+        let hosts = asker.asking.iter().filter(|(_, how)| **how == asking);
+        let mut questions = Vec::new();
+        for (host, _) in hosts {
+            let zone = asker.hosts.get(host).cloned().unwrap_or_default();
+            for tag in asker.peers.get(&zone).into_iter().flat_map(BTreeMap::keys) {
+                questions.push((host.clone(), tag.clone()));
+            }
+        }
+        for (host, tag) in questions {
+            let there = self.reaches(cluster, &tag);
+            let said = self.clusters[&tag].sight(&host);
+            let (delay, sighting) = if there && self.reaches(&tag, cluster) {
+                (2 * self.delay_ms, said)
+            } else {
+                (TIMEOUT_MS, Sighting::Silence)
+            };
+            let cluster = cluster.to_owned();
+            self.at(
+                delay,
+                Happening::Sighted {
+                    cluster,
+                    host,
+                    tag,
+                    sighting,
+                },
+            );
         }
     }
 

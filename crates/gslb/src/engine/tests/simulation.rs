@@ -12,8 +12,8 @@ use jiff::{SignedDuration, Timestamp};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
 
-use super::fleet::{Fleet, HOST, TIMEOUT_MS, application, gslb, set_ready};
-use crate::{kinds::Kind, view::Family};
+use super::fleet::{Cluster, Fleet, HOST, TIMEOUT_MS, application, gslb, set_ready};
+use crate::{kinds::Kind, select::Reason, view::Family};
 
 const FLEET: [&str; 3] = ["eu", "us", "za"];
 const ADDRESSES: [&str; 3] = ["10.0.0.1", "10.1.0.1", "10.2.0.1"];
@@ -30,7 +30,17 @@ struct Truth {
     until: BTreeMap<String, Timestamp>,
 }
 
-fn strategy(rng: &mut StdRng) -> (Value, i64) {
+/// What a history runs with.
+struct Setting {
+    strategy: Value,
+    annotations: Value,
+    /// How long silence is forgiven.
+    hold_seconds: i64,
+    /// How long a cluster that came back is watched.
+    watch_seconds: i64,
+}
+
+fn setting(rng: &mut StdRng) -> Setting {
     let hold = [0, 0, 20][rng.random_range(0..3)];
     let strategy = match rng.random_range(0..3) {
         0 => json!({"type": "roundRobin", "splitBrainThresholdSeconds": hold}),
@@ -38,7 +48,30 @@ fn strategy(rng: &mut StdRng) -> (Value, i64) {
         _ => json!({"type": "failover", "primaryGeoTag": FLEET[rng.random_range(0..3)],
             "splitBrainThresholdSeconds": hold}),
     };
-    (strategy, hold)
+    let watch = [0, 0, 4][rng.random_range(0..3)];
+    let annotations = json!({
+        "flotilla.dev/failback-hold-seconds": watch.to_string(),
+        "flotilla.dev/failover-witness": rng.random::<bool>().to_string(),
+    });
+    Setting {
+        strategy,
+        annotations,
+        hold_seconds: hold,
+        watch_seconds: watch,
+    }
+}
+
+/// Whether a cluster holds on to a silent one because too few others lost it too; then how old the answer is has no bound.
+fn is_unwitnessed(cluster: &Cluster, owner: &str) -> bool {
+    let decision = cluster
+        .engine
+        .claims
+        .winner(HOST)
+        .and_then(|id| cluster.engine.decision(id));
+    let why = decision.and_then(|decision| Some(&decision.hosts.get(HOST)?.why));
+    why.into_iter()
+        .flat_map(|why| why.values().flatten())
+        .any(|reason| matches!(reason, Reason::PeerUnwitnessed { tag, .. } if tag == owner))
 }
 
 /// What a cluster should answer once everybody knows everything.
@@ -73,7 +106,8 @@ fn check(fleet: &Fleet, truth: &Truth, hold_seconds: i64, problems: &mut BTreeSe
                 .until
                 .get(owner)
                 .map(|until| fleet.now.duration_since(*until));
-            if since.is_none_or(|since| since > oldest) {
+            let stale = since.is_none_or(|since| since > oldest);
+            if stale && !is_unwitnessed(cluster, owner) {
                 problems.insert(format!(
                     "{tag} answers with {owner}, unhealthy for {since:?}"
                 ));
@@ -102,14 +136,21 @@ fn history(seed: u64) -> BTreeSet<String> {
     let mut fleet = Fleet::new(&FLEET, POLL_SECONDS);
     fleet.entropy = seed | 1;
     fleet.delay_ms = rng.random_range(1..150);
-    let (strategy, hold) = strategy(&mut rng);
+    let Setting {
+        strategy,
+        annotations,
+        hold_seconds: hold,
+        watch_seconds: watch,
+    } = setting(&mut rng);
     for (index, tag) in FLEET.into_iter().enumerate() {
         let ready = rng.random();
         truth.healthy.insert(tag.into(), ready);
         let now = fleet.now;
         let cluster = fleet.cluster(tag);
         application(cluster, ADDRESSES[index], ready, now);
-        cluster.put(Kind::Gslb, gslb(strategy.clone()), now);
+        let mut object = gslb(strategy.clone());
+        object["metadata"]["annotations"] = annotations.clone();
+        cluster.put(Kind::Gslb, object, now);
     }
     for _ in 0..STEPS {
         match rng.random_range(0..8) {
@@ -140,6 +181,8 @@ fn history(seed: u64) -> BTreeSet<String> {
     fleet.loss = 0;
     // A look at the edge, a poll, its delay, and what was still under way.
     fleet.run(2_000 + 2 * TIMEOUT_MS + 5_000 + 1_000, &mut |_| {});
+    // One that flapped is watched for up to eight times as long.
+    fleet.run(watch * 8 * 1_000, &mut |_| {});
     let expected = converged(&strategy, &truth);
     for (tag, answer) in FLEET.into_iter().zip(fleet.dig(HOST)) {
         if answer != expected {
