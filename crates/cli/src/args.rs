@@ -115,6 +115,9 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
     pub(crate) otlp_endpoint: Option<String>,
 
+    #[command(flatten)]
+    pub(crate) copy: CopyArgs,
+
     /// File with static tokens, one `token,user,uid,"group,group"` per line, as kube-apiserver's
     /// --token-auth-file.
     #[arg(long, value_name = "FILE")]
@@ -137,9 +140,25 @@ Examples:
     Gslb(RunGslbArgs),
 }
 
+/// Who may keep a copy of the DNS zones.
+#[derive(Debug, Args)]
+pub(crate) struct CopyArgs {
+    /// File with TSIG keys as `tsig-keygen` prints them. Whoever holds one may fetch the DNS zones (AXFR, IXFR).
+    #[arg(long, value_name = "FILE", env = "FLOTILLA_TRANSFER_KEY_FILE")]
+    pub(crate) transfer_key_file: Option<PathBuf>,
+
+    /// Name servers that keep a copy of the DNS zones, such as BIND, as address:port. They are told
+    /// about changes (NOTIFY), signed with the first key of --transfer-key-file.
+    #[arg(long, value_name = "IP:PORT,…", value_delimiter = ',')]
+    pub(crate) secondary: Vec<SocketAddr>,
+}
+
 /// `flotilla run gslb`.
 #[derive(Debug, Args)]
 pub(crate) struct RunGslbArgs {
+    #[command(flatten)]
+    pub(crate) copy: CopyArgs,
+
     /// Kubeconfig of the cluster. Default: KUBECONFIG, ~/.kube/config, then the pod's service
     /// account.
     #[arg(long, value_name = "FILE")]

@@ -17,7 +17,7 @@ use kube::api::{Api, Patch, PatchParams};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::nameserver::NameServer;
+use crate::nameserver::{Copies, NameServer};
 use crate::plan::{ClusterPlan, Plan};
 
 /// Addresses each LoadBalancer Service and Ingress gets: two, so that losing one is visible in
@@ -108,6 +108,7 @@ impl Cluster {
             client: self.api.client("k8gb"),
             dns: self.dns.publisher(),
             metrics: gslb_metrics,
+            push: self.dns.take_push(),
             stop: stop.clone(),
         };
         let gslb = Gslb::start(environment, config);
@@ -161,13 +162,14 @@ impl Cluster {
 pub(crate) fn name_server(
     plan: &ClusterPlan,
     fleet: &Plan,
+    copies: Copies,
     registry: &SharedRegistry,
 ) -> Result<NameServer> {
     let metrics =
         registry.with(|registry| DnsMetrics::registered(of_cluster(registry, plan, fleet)));
     let name = &plan.name;
     let config = server::Config::new(name, vec![plan.dns]);
-    NameServer::start(&config, plan.data_dir.as_deref(), &metrics)
+    NameServer::start(config, copies, plan.data_dir.as_deref(), &metrics)
         .with_context(|| format!("cannot serve DNS for cluster {name:?}; {DNS_HINT}"))
 }
 

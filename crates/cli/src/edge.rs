@@ -11,9 +11,9 @@ use flotilla_dns::resolver::walk::Hint;
 use flotilla_dns::resolver::{self, ResolverServer};
 use flotilla_dns::server::{Config, Metrics, Server};
 use flotilla_dns::tsig::{Algorithm, Key};
-use flotilla_dns::update::{Grant, Updates};
+use flotilla_dns::update::{Grant, Updates, unix_now};
 use flotilla_dns::zone::{NameServer, Settings};
-use flotilla_gslb::config::Update;
+use flotilla_gslb::config::{PushKey, Update};
 use flotilla_gslb::names;
 use flotilla_telemetry::metrics::SharedRegistry;
 
@@ -30,6 +30,8 @@ pub(crate) struct Edge {
     resolver: ResolverServer,
     /// How each cluster adds itself to the parent zone.
     updates: BTreeMap<String, Update>,
+    /// What the clusters of the fleet push their changes with.
+    push_key: PushKey,
 }
 
 impl Edge {
@@ -41,7 +43,7 @@ impl Edge {
             Metrics::registered(registry.sub_registry_with_label(label))
         });
         let parent = Name::parse(&plan.parent_zone)?;
-        let zones = Zones::new();
+        let zones = Zones::timed(unix_now);
         let refused = zones.publish(vec![Change::Zone(settings(edge, parent.clone())?)]);
         if let Some(error) = refused.into_iter().next() {
             return Err(error).context("the parent zone is not usable");
@@ -83,12 +85,21 @@ impl Edge {
             server,
             resolver,
             updates,
+            push_key: PushKey {
+                name: "fleet.flotilla".to_owned(),
+                secret: rand::random::<[u8; 32]>().to_vec(),
+            },
         })
     }
 
     /// How the cluster of this name adds itself to the parent zone.
     pub(crate) fn update(&self, cluster: &str) -> Option<Update> {
         self.updates.get(cluster).cloned()
+    }
+
+    /// The key that all clusters share, made for this run.
+    pub(crate) fn push_key(&self) -> Option<Key> {
+        self.push_key.key()
     }
 
     /// Stops both servers.

@@ -1,32 +1,115 @@
 //! A cluster's DNS server and the zones it answers from.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use flotilla_dns::catalog::{Publish, Zones};
 use flotilla_dns::keep::Keeper;
-use flotilla_dns::server::{Config, Metrics, Server};
+use flotilla_dns::server::{Config, Metrics, Notices, Notifier, NotifierConfig, Server};
+use flotilla_dns::tsig::{Key, key_file};
+use flotilla_dns::update::unix_now;
+use flotilla_gslb::controller::Push;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::args::CopyArgs;
 
 /// File of the zones in a data folder.
 const SNAPSHOT: &str = "dns-zones";
+/// Notices of changed zones that wait; further ones say nothing new.
+const NOTICES_MAX: usize = 256;
+
+/// Who may have the zones, and who is told that they changed.
+#[derive(Clone, Default)]
+pub(crate) struct Copies {
+    /// The key that the clusters of a fleet share.
+    pub(crate) push_key: Option<Key>,
+    /// Keys whose holders may fetch the zones.
+    transfer_keys: Vec<Key>,
+    /// Servers that keep a copy of the zones.
+    secondaries: Vec<SocketAddr>,
+}
+
+impl Copies {
+    /// Reads what the arguments name.
+    pub(crate) fn read(args: &CopyArgs) -> Result<Self> {
+        let transfer_keys = match &args.transfer_key_file {
+            None => Vec::new(),
+            Some(path) => {
+                let hint = || format!("cannot use {} of --transfer-key-file", path.display());
+                let text = std::fs::read_to_string(path).with_context(hint)?;
+                key_file::parse(&text).with_context(hint)?
+            }
+        };
+        Ok(Self {
+            push_key: None,
+            transfer_keys,
+            secondaries: args.secondary.clone(),
+        })
+    }
+}
 
 /// A running DNS server. With a folder it answers at once what it answered before a restart.
 pub(crate) struct NameServer {
     server: Server,
     publisher: Arc<dyn Publish>,
+    push: Option<Push>,
+    notifying: JoinHandle<()>,
+    stop: CancellationToken,
 }
 
 impl NameServer {
     /// Starts it; `folder` is where zones are kept, none keeps nothing.
-    pub(crate) fn start(config: &Config, folder: Option<&Path>, metrics: &Metrics) -> Result<Self> {
-        let zones = Zones::new();
+    pub(crate) fn start(
+        mut config: Config,
+        copies: Copies,
+        folder: Option<&Path>,
+        metrics: &Metrics,
+    ) -> Result<Self> {
+        let Copies {
+            push_key,
+            transfer_keys,
+            secondaries,
+        } = copies;
+        let (sender, notices) = mpsc::channel(NOTICES_MAX);
+        config.transfer_keys = push_key.iter().chain(&transfer_keys).cloned().collect();
+        config.notices = push_key.clone().map(|key| Notices { key, sender });
+        let zones = Zones::timed(unix_now);
         let publisher: Arc<dyn Publish> = match folder {
             Some(folder) => Arc::new(Keeper::start(snapshot(folder), Arc::clone(&zones))),
             None => Arc::clone(&zones) as _,
         };
-        let server = Server::start(config, &zones, metrics)?;
-        Ok(Self { server, publisher })
+        let server = Server::start(&config, &zones, metrics)?;
+        let stop = CancellationToken::new();
+        // Peers know a cluster by the address of its name server, if that is one address.
+        let source = config.listen.first().map(SocketAddr::ip);
+        let notifier = NotifierConfig {
+            key: push_key.clone(),
+            secondaries,
+            secondaries_key: transfer_keys.into_iter().next(),
+            source: source.filter(|ip| !ip.is_unspecified()),
+        };
+        let (notifier, notifying) = Notifier::start(&zones, notifier, stop.clone());
+        let push = push_key.map(|key| Push {
+            key,
+            notifier,
+            notices,
+        });
+        Ok(Self {
+            server,
+            publisher,
+            push,
+            notifying: tokio::spawn(notifying),
+            stop,
+        })
+    }
+
+    /// What a controller needs to push and be pushed to; once.
+    pub(crate) fn take_push(&mut self) -> Option<Push> {
+        self.push.take()
     }
 
     /// Where a controller hands in what is to be answered.
@@ -36,6 +119,9 @@ impl NameServer {
 
     /// Stops answering and writes what is outstanding, once no controller publishes any more.
     pub(crate) async fn stop(self) {
+        self.stop.cancel();
+        // A panic there was reported when it happened.
+        let _ = self.notifying.await;
         self.server.stop().await;
         // The file is small or the process is ending: waiting here holds nobody up.
         drop(self.publisher);

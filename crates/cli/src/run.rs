@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use flotilla_dns::server::{self, Metrics as DnsMetrics};
-use flotilla_gslb::config::{Config, Parsed};
+use flotilla_gslb::config::{Config, Parsed, PushKey};
 use flotilla_gslb::controller::{Environment, Gslb};
 use flotilla_telemetry::logging::{self, Format};
 use flotilla_telemetry::metrics::{self, SharedRegistry};
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::{RunCommand, RunGslbArgs};
 use crate::environment;
-use crate::nameserver::NameServer;
+use crate::nameserver::{Copies, NameServer};
 use crate::up::{Interrupt, STOP_LIMIT};
 
 /// Carries a command out.
@@ -54,13 +54,16 @@ async fn serve(args: &RunGslbArgs, parsed: Parsed, log: Option<&str>) -> Result<
     });
     // First of all: it can answer from what it remembers while the API server is away.
     let dns = server::Config::new(&config.geo_tag, args.dns_listen.clone());
-    let dns = NameServer::start(&dns, args.data_dir.as_deref(), &dns_metrics)
+    let mut copies = Copies::read(&args.copy)?;
+    copies.push_key = config.push_key.as_ref().and_then(PushKey::key);
+    let mut dns = NameServer::start(dns, copies, args.data_dir.as_deref(), &dns_metrics)
         .context("cannot serve DNS; --dns-listen chooses other addresses")?;
     serve_metrics(&config, &registry, &stop).await?;
     let environment = Environment {
         client: client(args).await?,
         dns: dns.publisher(),
         metrics: gslb_metrics,
+        push: dns.take_push(),
         stop: stop.clone(),
     };
     tracing::info!(geo_tag = %config.geo_tag, dns = ?args.dns_listen, "Balancing load");

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::args::UpArgs;
 use crate::cluster::{Cluster, name_server};
 use crate::edge::Edge;
+use crate::nameserver::Copies;
 use crate::plan::{Plan, plan};
 use crate::{environment, greeting, say};
 
@@ -40,6 +41,7 @@ pub(crate) fn run(args: &UpArgs, log: Option<&str>) -> Result<()> {
 
 async fn serve(args: &UpArgs, log: Option<&str>, plan: &Plan, start: Instant) -> Result<()> {
     let tokens = read_tokens(args.token_auth_file.as_deref())?;
+    let mut copies = Copies::read(&args.copy)?;
     let traces = match &args.otlp_endpoint {
         Some(endpoint) => {
             let settings = tracing_export::Settings {
@@ -67,10 +69,11 @@ async fn serve(args: &UpArgs, log: Option<&str>, plan: &Plan, start: Instant) ->
         Some(edge) => Some(Edge::start(edge, plan, &registry)?),
         None => None,
     };
+    copies.push_key = edge.as_ref().and_then(Edge::push_key);
     let name_servers = plan
         .clusters
         .iter()
-        .map(|cluster| name_server(cluster, plan, &registry))
+        .map(|cluster| name_server(cluster, plan, copies.clone(), &registry))
         .collect::<Result<Vec<_>>>()?;
     let starting = plan
         .clusters

@@ -5,8 +5,9 @@
 //! Controllers know only the trait; they never see sockets, and the server never sees a controller.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::hash::BuildHasherDefault;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use arc_swap::ArcSwap;
 
@@ -67,6 +68,8 @@ pub struct Catalog {
     zones: HashMap<Arc<[u8]>, Zone, BuildHasherDefault<NameHasher>>,
     /// Label counts that occur among the apexes, deepest first, so that the longest match is found first.
     depths: Vec<usize>,
+    /// The latest serial of a zone that was removed: should it come back, whoever remembers it must see that it is another one.
+    removed_serial: Option<u32>,
 }
 
 impl Catalog {
@@ -82,20 +85,40 @@ impl Catalog {
         zones
     }
 
-    /// The picture after `changes`, and what was refused.
+    /// The picture after `changes`, and what was refused. Every zone that changed has the next serial.
     pub fn with(&self, changes: Vec<Change>) -> (Catalog, Vec<Error>) {
+        self.with_serials(changes, None)
+    }
+
+    /// As [`Catalog::with`], with new serials of at least `serial_floor`: a zone that starts again with the time as floor goes on
+    /// above the serials it had.
+    pub fn with_serials(
+        &self,
+        changes: Vec<Change>,
+        serial_floor: Option<u32>,
+    ) -> (Catalog, Vec<Error>) {
         let mut next = self.clone();
         let mut errors = Vec::new();
+        let mut touched = BTreeSet::new();
         let mut changes = changes.into_iter().peekable();
         while let Some(change) = changes.next() {
+            touched.extend(apex(&change).cloned());
             let result = match change {
                 Change::Zone(settings) => next.put_zone(settings),
                 Change::RetainZones(apexes) => {
+                    let gone = next
+                        .zones
+                        .values()
+                        .filter(|zone| !apexes.contains(zone.apex()));
+                    let serials = gone.map(|zone| Some(zone.serial()));
+                    next.removed_serial = serials.fold(next.removed_serial, latest);
                     next.zones.retain(|_, zone| apexes.contains(zone.apex()));
                     Ok(())
                 }
                 Change::RemoveZone(apex) => {
                     let removed = next.zones.remove(apex.wire());
+                    let serial = removed.as_ref().map(Zone::serial);
+                    next.removed_serial = latest(next.removed_serial, serial);
                     removed.map(drop).ok_or(Error::UnknownZone { zone: apex })
                 }
                 Change::Set { .. } | Change::Remove { .. } => {
@@ -110,6 +133,13 @@ impl Catalog {
                 }
             };
             errors.extend(result.err());
+        }
+        for apex in touched {
+            if let Some(zone) = next.zones.get_mut(apex.wire()) {
+                let removed = next.removed_serial.filter(|_| !zone.is_published());
+                let above = removed.map(|serial| serial.wrapping_add(1));
+                *zone = zone.clone().sealed(latest(serial_floor, above));
+            }
         }
         next.note_depths();
         (next, errors)
@@ -162,7 +192,11 @@ impl Catalog {
         let key = Arc::from(settings.apex.wire());
         let zone = match self.zones.get(&key) {
             Some(zone) if zone.remembered_from().is_none() => zone.reconfigured(settings)?,
-            _ => Zone::new(settings)?,
+            replaced => {
+                let serial = replaced.map(Zone::serial);
+                self.removed_serial = latest(self.removed_serial, serial);
+                Zone::new(settings)?
+            }
         };
         self.zones.insert(key, zone);
         Ok(())
@@ -184,6 +218,25 @@ impl Catalog {
     }
 }
 
+/// The later of two serials (RFC 1982).
+fn latest(a: Option<u32>, b: Option<u32>) -> Option<u32> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if zone::is_later(b, a) { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+/// The zone a change is about.
+fn apex(change: &Change) -> Option<&Name> {
+    match change {
+        Change::Zone(settings) => Some(&settings.apex),
+        Change::RetainZones(_) => None,
+        Change::RemoveZone(zone) | Change::Set { zone, .. } | Change::Remove { zone, .. } => {
+            Some(zone)
+        }
+    }
+}
+
 fn record_zone(change: &Change) -> Option<&Name> {
     match change {
         Change::Set { zone, .. } | Change::Remove { zone, .. } => Some(zone),
@@ -202,16 +255,37 @@ fn into_record_change(change: Change) -> (Name, (Name, Option<Entry>)) {
 }
 
 /// The published zones: many readers, writers one after another.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Zones {
     current: ArcSwap<Catalog>,
     writer: Mutex<()>,
+    /// Gives Unix seconds.
+    clock: Option<fn() -> u64>,
+    listeners: RwLock<Vec<Listener>>,
+}
+
+/// Called after every publication; must not wait.
+type Listener = Box<dyn Fn() + Send + Sync>;
+
+impl fmt::Debug for Zones {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Zones").finish_non_exhaustive()
+    }
 }
 
 impl Zones {
-    /// No zones yet: every question is refused.
+    /// No zones yet: every question is refused. Serials count changes.
     pub fn new() -> Arc<Zones> {
         Arc::default()
+    }
+
+    /// No zones yet. The serial of a change is the time in Unix seconds that `clock` gives, or the next number when that is taken: so
+    /// serials go up over restarts too, as those who keep a copy expect.
+    pub fn timed(clock: fn() -> u64) -> Arc<Zones> {
+        Arc::new(Zones {
+            clock: Some(clock),
+            ..Zones::default()
+        })
     }
 
     /// The current picture.
@@ -226,6 +300,15 @@ impl Zones {
         self.current.store(Arc::new(next));
     }
 
+    /// Calls `listener` after every publication from now on. It must not wait.
+    pub fn on_change(&self, listener: impl Fn() + Send + Sync + 'static) {
+        let mut listeners = self
+            .listeners
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        listeners.push(Box::new(listener));
+    }
+
     /// The pointer itself, for readers that keep a cached copy per thread.
     pub(crate) fn current(&self) -> &ArcSwap<Catalog> {
         &self.current
@@ -235,9 +318,20 @@ impl Zones {
 impl Publish for Zones {
     fn publish(&self, changes: Vec<Change>) -> Vec<Error> {
         // Whoever panicked while holding it had not published, so the current picture is whole.
-        let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let (next, errors) = self.current.load().with(changes);
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = self.current.load();
+        // The time modulo 2³², which is what RFC 1982 compares by.
+        let floor = self.clock.map(|clock| clock() as u32);
+        let (next, errors) = current.with_serials(changes, floor);
         self.current.store(Arc::new(next));
+        drop(writer);
+        for listener in &*self
+            .listeners
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+        {
+            listener();
+        }
         errors
     }
 }

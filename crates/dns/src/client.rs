@@ -8,6 +8,8 @@
 //! question; every attempt has its own socket and so its own random source port. A truncated reply is asked again over TCP. What
 //! is held per attempt is one message, at most 65,535 octets.
 
+pub mod stream;
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;

@@ -10,8 +10,9 @@
 //! ```
 //! Read in this order: [`name`], [`record`], [`message`] are the vocabulary; [`zone`] and [`catalog`] hold what is served;
 //! [`snapshot`] is its form on disk and [`keep`] writes and reads it;
-//! [`answer`], [`order`] and [`geo`] decide what a query gets, [`cookie`] and [`limit`] whether it gets it; [`tsig`] signs and
-//! [`update`] lets clusters write into a parent zone; [`server`] has the sockets; [`client`] asks other servers; [`resolver`] walks
+//! [`answer`], [`order`] and [`geo`] decide what a query gets, [`cookie`] and [`limit`] whether it gets it; [`tsig`] signs,
+//! `transfer` gives zones away, [`notify`] tells that they changed, [`secondary`] follows somebody else's and [`update`] lets
+//! clusters write into a parent zone; [`server`] has the sockets; [`client`] asks other servers; [`resolver`] walks
 //! delegations; [`mod@bench`] and [`fuzz`] are what measurements and long runs call. Sockets, files, clocks and chance are in
 //! `server`, `client`, `keep`, `bench`, the sending half of `update` and the shell of `resolver`; everything else is pure.
 
@@ -42,6 +43,10 @@ pub mod answer;
 pub mod tsig;
 
 mod transfer;
+
+pub mod notify;
+
+pub mod secondary;
 
 pub mod update;
 

@@ -5,7 +5,9 @@
 //! buffers and sends the batch. TCP (RFC 7766) is served by tasks on the caller's runtime. Nothing is logged per query; counting
 //! happens in memory that only the worker writes.
 
+mod aside;
 mod metrics;
+mod notifier;
 #[cfg(target_os = "linux")]
 #[path = "server/mmsg.rs"]
 mod packets;
@@ -34,12 +36,14 @@ use crate::geo::{CurrentGeo, Geo};
 use crate::limit::RateLimit;
 use crate::message::TCP_OCTETS_MAX;
 use crate::order::Entropy;
-use crate::transfer::{self, Granted};
+use crate::transfer::Granted;
 use crate::tsig::Key;
-use crate::update::{self, Updates};
+use crate::update::Updates;
 
+pub use aside::Notices;
 pub use metrics::Metrics;
 pub(crate) use metrics::{Counters, Served};
+pub use notifier::{Notifier, NotifierConfig};
 pub(crate) use packets::Batch;
 pub(crate) use tcp::{Limits, Replies, Respond, serve as serve_tcp};
 
@@ -70,8 +74,10 @@ pub struct Config {
     pub rate_limit: Option<RateLimit>,
     /// The database for answers by place. Default none; it can be set and replaced while serving.
     pub geo: CurrentGeo,
-    /// Keys whose holders may fetch whole zones (AXFR over TCP or TLS). Default none: nobody may.
+    /// Keys whose holders may fetch zones and their changes (AXFR and IXFR, over TCP or TLS). Default none: nobody may.
     pub transfer_keys: Vec<Key>,
+    /// Where to hand in NOTIFY messages. Default nowhere: they are answered with NOTIMP.
+    pub notices: Option<Notices>,
     /// Listeners for DNS over TLS (RFC 7858), usually on port 853. Default none.
     pub tls: Vec<Tls>,
     /// Who may update which zone. Default nobody: updates are answered with NOTIMP.
@@ -102,6 +108,7 @@ impl Config {
             rate_limit: None,
             geo: CurrentGeo::default(),
             transfer_keys: Vec::new(),
+            notices: None,
             tls: Vec::new(),
             updates: None,
         }
@@ -185,6 +192,7 @@ impl Server {
             geo: cfg.geo.clone(),
             updates: cfg.updates.clone(),
             transfer_keys: cfg.transfer_keys.clone(),
+            notices: cfg.notices.clone(),
         });
         for address in &cfg.listen {
             let bound = Bound::bind(*address, cfg.workers.max(1))?;
@@ -354,15 +362,10 @@ struct Answerer {
     geo: CurrentGeo,
     updates: Option<Arc<Updates>>,
     transfer_keys: Vec<Key>,
+    notices: Option<Notices>,
 }
 
 impl Answerer {
-    /// The reply to an update, if this is one and updates are accepted.
-    fn update(&self, message: &[u8], now: Duration) -> Option<Vec<u8>> {
-        let updates = self.updates.as_ref()?;
-        update::is_update(message).then(|| updates.respond(message, now.as_secs()))
-    }
-
     fn context<'a>(
         &'a self,
         catalog: &'a Catalog,
@@ -402,39 +405,20 @@ impl Respond for Streams {
     }
 
     async fn respond(&self, query: &[u8], client: IpAddr) -> Option<Replies> {
-        let transfer = self.transfer(query);
-        transfer.or_else(|| self.respond_now(query, client).map(Replies::One))
+        let aside = self
+            .answerer
+            .aside(query, client, Transport::Tcp, unix_time());
+        match aside {
+            Some(Granted::Transfer(messages)) => Some(Replies::Many(messages)),
+            Some(Granted::One(message)) => Some(Replies::One(message)),
+            None => self.respond_now(query, client).map(Replies::One),
+        }
     }
 }
 
 impl Streams {
-    /// A zone for whoever may have it.
-    fn transfer(&self, query: &[u8]) -> Option<Replies> {
-        let Answerer {
-            zones,
-            transfer_keys,
-            ..
-        } = &*self.answerer;
-        if transfer_keys.is_empty() {
-            return None;
-        }
-        let granted = transfer::grant(
-            &zones.current().load(),
-            transfer_keys,
-            query,
-            unix_time().as_secs(),
-        );
-        Some(match granted? {
-            Granted::Transfer(messages) => Replies::Many(messages),
-            Granted::Refused(message) => Replies::One(message),
-        })
-    }
-
     /// Apart from the async function, so that the buffer lives on the stack and not in a future.
     fn respond_now(&self, query: &[u8], client: IpAddr) -> Option<Vec<u8>> {
-        if let Some(reply) = self.answerer.update(query, unix_time()) {
-            return Some(reply);
-        }
         let mut out = [0; TCP_OCTETS_MAX];
         let mut entropy = Entropy::new(rand::random());
         let catalog = self.answerer.zones.current().load();

@@ -1,18 +1,23 @@
-//! Giving a whole zone away (AXFR, RFC 5936), to whoever holds one of its keys.
+//! Giving zones away to whoever holds one of their keys: whole (AXFR, RFC 5936) or what changed (IXFR, RFC 1995).
 //!
 //! A transfer holds one snapshot of the zone and makes its messages one by one as they are sent, so a large zone costs no more
-//! memory than a small one and changes meanwhile do not show. IXFR is answered with the whole zone, which RFC 1995 §4 allows.
+//! memory than a small one and changes meanwhile do not show. The difference is told in one step, from the serial asked for to the
+//! one of now: a name that changed often is told once. It becomes the whole zone when the serial is forgotten or most names changed.
+//!
+//! Over UDP nothing but the current SOA is given, from which the other side learns whether to come over TCP (RFC 1995 §2). A signed
+//! question for the SOA is answered here as well, because who signs a question believes only a signed answer.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
+use crate::answer::Transport;
 use crate::catalog::Catalog;
 use crate::message::query::Query;
 use crate::message::writer::reply_flags;
-use crate::message::{FLAG_QR, HEADER_OCTETS};
-use crate::name::Name;
-use crate::record::Rcode;
+use crate::message::{FLAG_QR, HEADER_OCTETS, Message, OPCODE_MASK};
+use crate::name::{self, Name};
+use crate::record::{Data, Rcode, Type};
 use crate::tsig::{self, Chain, Key};
-use crate::zone::{Relocatable, Zone};
+use crate::zone::{ApexRecords, Changes, NodeRef, Relocatable, Zone, is_later};
 
 /// Size at which a message is sent: large enough to be efficient, small enough to be soon on its way.
 const MESSAGE_OCTETS: usize = 16_384;
@@ -26,10 +31,22 @@ pub(crate) struct Transfer {
     head: Head,
     chain: Chain,
     now_seconds: u64,
-    /// The page to be read next; `None` when all have been.
-    next_page: Option<usize>,
+    rest: Rest,
     /// Records not sent yet.
     waiting: VecDeque<Vec<u8>>,
+}
+
+/// Where the next records come from.
+#[derive(Debug)]
+enum Rest {
+    /// The page of the whole zone to be read next.
+    Pages(usize),
+    /// What is deleted, from the change with this number on.
+    Deletions(Changes, usize),
+    /// What is added, from the change with this number on.
+    Additions(Changes, usize),
+    /// Nowhere.
+    Nothing,
 }
 
 /// What every message starts with.
@@ -45,8 +62,25 @@ struct Head {
 pub(crate) enum Granted {
     /// The zone.
     Transfer(Box<Transfer>),
-    /// One message that says no.
-    Refused(Vec<u8>),
+    /// One message: the current SOA, or no.
+    One(Vec<u8>),
+}
+
+/// Whether a message may be a question that [`grant`] answers. Cheap, and right for nearly all others.
+pub(crate) fn concerns(message: &[u8]) -> bool {
+    let Some(header) = message.first_chunk::<HEADER_OCTETS>() else {
+        return false;
+    };
+    let field = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+    if field(2) & (FLAG_QR | OPCODE_MASK) != 0 || field(10) == 0 {
+        return false;
+    }
+    let rest = &message[HEADER_OCTETS..];
+    let rtype = name::wire_len(rest).and_then(|octets| rest.get(octets..octets + 2));
+    rtype.is_some_and(|rtype| {
+        let rtype = Type(u16::from_be_bytes([rtype[0], rtype[1]]));
+        rtype == Type::SOA || rtype.is_transfer()
+    })
 }
 
 /// Decides on a request for a zone; `None` when it is something else or not signed, so that the usual rules answer it.
@@ -54,11 +88,16 @@ pub(crate) fn grant(
     catalog: &Catalog,
     keys: &[Key],
     request: &[u8],
+    transport: Transport,
     now_seconds: u64,
 ) -> Option<Granted> {
-    let query = Query::parse(request)
-        .ok()
-        .filter(|query| query.rtype.is_transfer())?;
+    let query = Query::parse(request).ok()?;
+    let over_udp = matches!(transport, Transport::Udp);
+    if !(query.rtype == Type::SOA || query.rtype.is_transfer())
+        || (over_udp && query.rtype == Type::AXFR)
+    {
+        return None;
+    }
     let zone = catalog.zone(&Name::from_wire(query.name()).ok()?)?;
     let flags = reply_flags(query.flags, true);
     let head = Head {
@@ -69,27 +108,45 @@ pub(crate) fn grant(
     let chain = match tsig::verify_request(keys, request, now_seconds) {
         Ok(chain) => chain,
         Err(tsig::Error::Unsigned) => return None,
+        // Other keys may be good for other things; the usual rules answer plain questions.
+        Err(tsig::Error::BadKey) if query.rtype == Type::SOA => return None,
         Err(error) => {
             let flags = reply_flags(query.flags, false) | Rcode::NOTAUTH.0;
             let mut message = Head { flags, ..head }.start();
             tsig::append_error(&mut message, request, error, now_seconds);
-            return Some(Granted::Refused(message));
+            return Some(Granted::One(message));
         }
     };
-    let records = zone.apex_records();
-    let waiting = [&records.soa, &records.ns]
-        .into_iter()
-        .flat_map(split)
-        .collect();
-    let transfer = Transfer {
+    let mut transfer = Transfer {
         zone: zone.clone(),
         head,
         chain,
         now_seconds,
-        next_page: Some(0),
-        waiting,
+        rest: Rest::Nothing,
+        waiting: split(&zone.apex_records().soa).into(),
     };
+    if over_udp || query.rtype == Type::SOA {
+        return transfer.next().map(Granted::One);
+    }
+    match known_serial(request).filter(|_| query.rtype == Type::IXFR) {
+        // The serial of the client is the one of now, or one we have not had: nothing to tell (RFC 1995 §2).
+        Some(serial) if !is_later(zone.serial(), serial) => {}
+        Some(serial) => transfer.tell_since(serial),
+        None => transfer.tell_all(),
+    }
     Some(Granted::Transfer(Box::new(transfer)))
+}
+
+/// The serial of the version the client has, from the SOA in the authority section of an IXFR request (RFC 1995 §3).
+fn known_serial(request: &[u8]) -> Option<u32> {
+    let message = Message::parse(request).ok()?;
+    message
+        .authorities
+        .iter()
+        .find_map(|record| match &record.data {
+            Data::Soa(soa) => Some(soa.serial),
+            _ => None,
+        })
 }
 
 impl Iterator for Transfer {
@@ -99,10 +156,7 @@ impl Iterator for Transfer {
         let mut message = self.head.start();
         let mut n_records = 0u16;
         loop {
-            while self.waiting.is_empty() {
-                let Some(page) = self.next_page else { break };
-                self.read_page(page);
-            }
+            while self.waiting.is_empty() && self.read_on() {}
             let Some(record) = self.waiting.front() else {
                 break;
             };
@@ -123,24 +177,98 @@ impl Iterator for Transfer {
 }
 
 impl Transfer {
-    /// Takes up the records of one page; after the last page, the SOA that ends the transfer.
-    fn read_page(&mut self, page: usize) {
-        let Some((nodes, next)) = self.zone.page(page) else {
-            self.waiting.extend(split(&self.zone.apex_records().soa));
-            self.next_page = None;
-            return;
-        };
-        for node in nodes {
-            for record in node.sets().flat_map(|set| set.records()) {
-                // The stored owner is a pointer to the question; here it is the name itself, shortened by the apex.
-                let mut owned = node.name().to_vec();
-                owned.extend(APEX_POINTER.to_be_bytes());
-                owned.extend(&record[2..]);
-                self.waiting.push_back(owned);
-            }
-        }
-        self.next_page = Some(next);
+    /// The SOA is followed by everything and the SOA again.
+    fn tell_all(&mut self) {
+        self.waiting.extend(split(&self.zone.apex_records().ns));
+        self.rest = Rest::Pages(0);
     }
+
+    /// The SOA is followed by the old SOA, what is deleted, the SOA, what is added and the SOA once more (RFC 1995 §4).
+    fn tell_since(&mut self, serial: u32) {
+        let changes = self.zone.changes_since(serial);
+        let Some(changes) = changes.filter(|changes| changes.nodes.len() < self.zone.n_names())
+        else {
+            return self.tell_all();
+        };
+        self.waiting.extend(split(&changes.apex.soa));
+        let gone = difference(&changes.apex, self.zone.apex_records());
+        self.waiting.extend(gone);
+        self.rest = Rest::Deletions(changes, 0);
+    }
+
+    /// Takes up some more records; tells whether there can be any.
+    fn read_on(&mut self) -> bool {
+        let soa = || split(&self.zone.apex_records().soa);
+        self.rest = match std::mem::replace(&mut self.rest, Rest::Nothing) {
+            Rest::Nothing => return false,
+            Rest::Pages(page) => match self.zone.page(page) {
+                Some((nodes, next)) => {
+                    self.waiting.extend(nodes.flat_map(owned_records));
+                    Rest::Pages(next)
+                }
+                None => {
+                    self.waiting.extend(soa());
+                    Rest::Nothing
+                }
+            },
+            Rest::Deletions(changes, at) => match changes.nodes.get(at) {
+                Some((name, before)) => {
+                    let before = before.as_deref().map(NodeRef::at);
+                    let lost = without(before, self.zone.node(name));
+                    self.waiting.extend(lost);
+                    Rest::Deletions(changes, at + 1)
+                }
+                None => {
+                    self.waiting.extend(soa());
+                    let come = difference(self.zone.apex_records(), &changes.apex);
+                    self.waiting.extend(come);
+                    Rest::Additions(changes, 0)
+                }
+            },
+            Rest::Additions(changes, at) => match changes.nodes.get(at) {
+                Some((name, before)) => {
+                    let before = before.as_deref().map(NodeRef::at);
+                    let gained = without(self.zone.node(name), before);
+                    self.waiting.extend(gained);
+                    Rest::Additions(changes, at + 1)
+                }
+                None => {
+                    self.waiting.extend(soa());
+                    Rest::Nothing
+                }
+            },
+        };
+        true
+    }
+}
+
+/// The records of a node. The stored owner is a pointer to the question; here it is the name itself, shortened by the apex.
+fn owned_records(node: NodeRef<'_>) -> impl Iterator<Item = Vec<u8>> {
+    node.sets()
+        .flat_map(|set| set.records())
+        .map(move |record| {
+            let mut owned = node.name().to_vec();
+            owned.extend(APEX_POINTER.to_be_bytes());
+            owned.extend(&record[2..]);
+            owned
+        })
+}
+
+/// The records of one node that another one does not have.
+fn without(node: Option<NodeRef<'_>>, other: Option<NodeRef<'_>>) -> Vec<Vec<u8>> {
+    let known = other
+        .into_iter()
+        .flat_map(owned_records)
+        .collect::<HashSet<_>>();
+    let records = node.into_iter().flat_map(owned_records);
+    records.filter(|record| !known.contains(record)).collect()
+}
+
+/// The NS records of one apex that another one does not have.
+fn difference(apex: &ApexRecords, other: &ApexRecords) -> Vec<Vec<u8>> {
+    let known = split(&other.ns);
+    let records = split(&apex.ns).into_iter();
+    records.filter(|record| !known.contains(record)).collect()
 }
 
 impl Head {
@@ -155,7 +283,7 @@ impl Head {
 }
 
 /// The single records of an apex set, pointers set.
-fn split(records: &Relocatable) -> Vec<Vec<u8>> {
+pub(crate) fn split(records: &Relocatable) -> Vec<Vec<u8>> {
     let mut wire = records.wire.clone();
     for at in &records.pointers {
         let at = usize::from(*at);

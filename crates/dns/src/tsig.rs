@@ -3,6 +3,8 @@
 //! The hash functions are ring's; what stands here is which octets are hashed. A reply's hash covers the request's, and each further
 //! message of a transfer covers the one before, so nothing can be left out or put in between.
 
+pub mod key_file;
+
 use ring::hmac;
 
 use crate::message::{Cursor, Error as MessageError, HEADER_OCTETS};

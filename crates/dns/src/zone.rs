@@ -15,6 +15,7 @@
 
 mod apex;
 mod entry;
+mod history;
 mod node;
 mod pages;
 
@@ -30,6 +31,8 @@ pub use entry::{
     TTL_SECONDS_MAX, WHY_OCTETS_MAX, Why,
 };
 
+pub(crate) use history::{Changes, is_later};
+use history::{History, Staged, next_serial};
 pub(crate) use node::{NodeRef, OrderRef, SetRef};
 pub(crate) use pages::{NameHasher, hash};
 use pages::{Pages, Pending};
@@ -152,6 +155,11 @@ pub struct Zone {
     n_cuts: usize,
     /// Unix time in seconds at which a remembered zone was good; `None` when it has been published since the start.
     remembered_from: Option<u64>,
+    history: Arc<History>,
+    /// What changed since the zone was published last.
+    staged: Staged,
+    /// Whether anybody can have seen it; until then there is nothing to remember.
+    is_published: bool,
 }
 
 impl Zone {
@@ -170,6 +178,9 @@ impl Zone {
             n_wildcards: 0,
             n_cuts: 0,
             remembered_from: None,
+            history: Arc::default(),
+            staged: Staged::default(),
+            is_published: false,
         };
         let mut pending = Pending::new(&zone.pages);
         pending
@@ -179,11 +190,12 @@ impl Zone {
         Ok(zone.finish(pending))
     }
 
-    /// The same records under other settings, of which only the apex must be equal.
+    /// The same records under other settings, of which only the apex must be equal. A serial that is not later than the zone's is
+    /// taken as no wish: serials only go up.
     ///
     /// # Errors
     /// As [`Zone::new`], and [`Error::OutOfZone`] when the apex differs.
-    pub fn reconfigured(&self, settings: Settings) -> Result<Zone, Error> {
+    pub fn reconfigured(&self, mut settings: Settings) -> Result<Zone, Error> {
         if settings.apex != self.settings.apex {
             return Err(Error::OutOfZone {
                 name: settings.apex,
@@ -191,6 +203,16 @@ impl Zone {
             });
         }
         let mut zone = self.clone();
+        if self.is_published {
+            let serial = self.serial();
+            if is_later(settings.soa.serial, serial) {
+                zone.staged.serial_wish = Some(settings.soa.serial);
+            }
+            settings.soa.serial = serial;
+            if settings != *self.settings {
+                zone.staged.note_apex(&self.apex_records);
+            }
+        }
         let mut pending = Pending::new(&self.pages);
         for server in &self.settings.nameservers {
             if let Some(relative) = self.relative(&server.name) {
@@ -234,6 +256,11 @@ impl Zone {
     /// Name of the zone.
     pub fn apex(&self) -> &Name {
         &self.settings.apex
+    }
+
+    /// The number of this version (RFC 1982): it goes up with every published change.
+    pub fn serial(&self) -> u32 {
+        self.settings.soa.serial
     }
 
     /// What the zone was made from.
@@ -282,6 +309,47 @@ impl Zone {
     pub(crate) fn apex_records(&self) -> &ApexRecords {
         &self.apex_records
     }
+
+    // === for transfer ===
+
+    /// The version that is published: what changed gets a serial, no earlier than `floor`, and is remembered.
+    pub(crate) fn sealed(mut self, floor: Option<u32>) -> Zone {
+        let staged = std::mem::take(&mut self.staged);
+        let serial = self.serial();
+        let wishes = [staged.serial_wish, floor].map(|wish| wish.unwrap_or(serial));
+        if !self.is_published {
+            self.is_published = true;
+            // A new zone keeps the serial it was given, or takes a later one.
+            return self.numbered(next_serial(serial.wrapping_sub(1), wishes));
+        }
+        if staged.is_empty() {
+            return self;
+        }
+        self.history = Arc::new(self.history.with(serial, &self.apex_records, staged));
+        self.numbered(next_serial(serial, wishes))
+    }
+
+    /// Whether anybody can have seen the zone.
+    pub(crate) fn is_published(&self) -> bool {
+        self.is_published
+    }
+
+    /// What changed since an earlier version; `None` when that is forgotten.
+    pub(crate) fn changes_since(&self, serial: u32) -> Option<Changes> {
+        self.history.since(serial)
+    }
+
+    fn numbered(mut self, serial: u32) -> Zone {
+        if serial == self.serial() {
+            return self;
+        }
+        Arc::make_mut(&mut self.settings).soa.serial = serial;
+        let compiled = ApexRecords::compile(&self.settings);
+        self.apex_records = Arc::new(compiled.expect("they compiled with another serial"));
+        self
+    }
+
+    // === for answer, about the whole zone ===
 
     pub(crate) fn has_wildcards(&self) -> bool {
         self.n_wildcards > 0
@@ -361,6 +429,9 @@ impl Zone {
     }
 
     fn finish(mut self, pending: Pending) -> Zone {
+        if self.is_published {
+            pending.note_changes(&mut self.staged);
+        }
         self.n_wildcards = self
             .n_wildcards
             .wrapping_add_signed(pending.wildcards_delta());

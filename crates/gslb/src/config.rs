@@ -5,7 +5,7 @@
 //!
 //! Settings whose names begin with `FLOTILLA_` are ours. `FLOTILLA_UPDATE_SERVER`, `FLOTILLA_UPDATE_KEY_NAME` and `FLOTILLA_UPDATE_KEY_SECRET` make each
 //! cluster add its own NS record and glue to the parent zone by RFC 2136, so that clusters share a zone without an
-//! owner.
+//! owner; `FLOTILLA_PUSH_KEY_NAME` and `FLOTILLA_PUSH_KEY_SECRET`, the same in all clusters, let changes be pushed.
 //!
 //! Source: k8gb v0.21 `controllers/resolver/config.go`; research §2.6.
 
@@ -13,8 +13,14 @@ mod read;
 
 use std::{
     collections::BTreeSet,
+    fmt,
     net::{IpAddr, SocketAddr},
     time::Duration,
+};
+
+use flotilla_dns::{
+    name::Name,
+    tsig::{Algorithm, Key, key_file::base64},
 };
 
 use crate::{
@@ -22,6 +28,9 @@ use crate::{
     options::{self, Defaults},
 };
 use read::Reader;
+
+/// Least octets of the key the fleet shares: whoever guesses it can read our zones.
+const PUSH_SECRET_OCTETS_MIN: usize = 16;
 
 /// A zone named in `DNS_ZONES`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +95,31 @@ pub struct Update {
     pub secret: Vec<u8>,
 }
 
+/// The key that the clusters of a fleet share, with which they push changes to each other.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PushKey {
+    /// Name of the TSIG key (HMAC-SHA256).
+    pub name: String,
+    /// The key, decoded.
+    pub secret: Vec<u8>,
+}
+
+impl fmt::Debug for PushKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PushKey")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PushKey {
+    /// The key as the DNS server takes it; none when its name is no DNS name, which [`Config::parse`] refuses.
+    pub fn key(&self) -> Option<Key> {
+        let name = Name::parse(&self.name).ok()?;
+        Some(Key::new(name, Algorithm::HmacSha256, &self.secret))
+    }
+}
+
 /// Kind of the Service in front of the DNS server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceType {
@@ -145,6 +179,8 @@ pub struct Config {
     /// `FLOTILLA_FAILOVER_WITNESS`, `FLOTILLA_FAILBACK_HOLD_SECONDS`, `FLOTILLA_DRAIN_SECONDS`: what applies to Gslbs whose
     /// annotations say nothing.
     pub defaults: Defaults,
+    /// `FLOTILLA_PUSH_KEY_*`: the key shared by the fleet, with which changes are pushed; none leaves polling.
+    pub push_key: Option<PushKey>,
     /// Our DNS addresses when the process knows them itself, as with `flotilla up`; no environment variable.
     pub own_dns: Vec<IpAddr>,
 }
@@ -219,6 +255,7 @@ impl Config {
             no_color: r.switch("NO_COLOR"),
             update: update(&mut r),
             defaults: defaults(&mut r),
+            push_key: push_key(&mut r),
             own_dns: Vec::new(),
         };
         r.number("ZONE_DELEGATION_RECOVERY_SECONDS", 3600, 0);
@@ -474,7 +511,7 @@ fn update(r: &mut Reader<'_>) -> Option<Update> {
     r.check("FLOTILLA_UPDATE_KEY_NAME", !key_name.is_empty(), || {
         "name the TSIG key".into()
     });
-    let Some(secret) = read::base64(&secret).filter(|secret| !secret.is_empty()) else {
+    let Some(secret) = base64(&secret).filter(|secret| !secret.is_empty()) else {
         r.mistake(
             "FLOTILLA_UPDATE_KEY_SECRET",
             "give the TSIG key in base64".into(),
@@ -500,6 +537,27 @@ fn defaults(r: &mut Reader<'_>) -> Defaults {
         hold_seconds: seconds("FLOTILLA_FAILBACK_HOLD_SECONDS"),
         drain_seconds: seconds("FLOTILLA_DRAIN_SECONDS"),
         witness: r.switch("FLOTILLA_FAILOVER_WITNESS"),
+    }
+}
+
+fn push_key(r: &mut Reader<'_>) -> Option<PushKey> {
+    const NAME: &str = "FLOTILLA_PUSH_KEY_NAME";
+    const SECRET: &str = "FLOTILLA_PUSH_KEY_SECRET";
+    let (name, secret) = (r.text(NAME, ""), r.text(SECRET, ""));
+    if name.is_empty() && secret.is_empty() {
+        return None;
+    }
+    let valid = !name.is_empty() && Name::parse(&name).is_ok();
+    r.check(NAME, valid, || {
+        format!("{name:?} cannot name a TSIG key; the whole fleet uses one name, such as fleet")
+    });
+    match base64(&secret).filter(|secret| secret.len() >= PUSH_SECRET_OCTETS_MIN) {
+        Some(secret) => Some(PushKey { name, secret }),
+        None => {
+            let hint = "give at least 16 octets in base64; `openssl rand -base64 32` makes some";
+            r.mistake(SECRET, hint.into());
+            None
+        }
     }
 }
 

@@ -14,7 +14,7 @@ mod write;
 
 use std::sync::Arc;
 
-use flotilla_dns::catalog::Publish;
+use flotilla_dns::{catalog::Publish, notify::Notice, server::Notifier, tsig::Key};
 use flotilla_operator::Tasks;
 use jiff::Timestamp;
 use kube::Client;
@@ -54,8 +54,20 @@ pub struct Environment {
     pub dns: Arc<dyn Publish>,
     /// Counters and gauges; see [`Gslb::metrics`].
     pub metrics: Metrics,
+    /// How changes travel between clusters without being asked for; none leaves polling.
+    pub push: Option<Push>,
     /// Stops the GSLB when cancelled.
     pub stop: CancellationToken,
+}
+
+/// What it takes to push changes to the other clusters and to have theirs pushed.
+pub struct Push {
+    /// The key the fleet shares.
+    pub key: Key,
+    /// Tells the others about changes of our zones.
+    pub notifier: Notifier,
+    /// What our DNS server is told about theirs.
+    pub notices: mpsc::Receiver<Notice>,
 }
 
 impl Gslb {
@@ -73,6 +85,7 @@ impl Gslb {
             client,
             dns,
             metrics,
+            push,
             stop,
         } = environment;
         let mut tasks = Tasks::new(&stop);
@@ -83,7 +96,7 @@ impl Gslb {
         let writer = write::Writer::new();
         tasks.spawn("write", writer.clone().run(client.clone()));
         let recorder = events::start(&mut tasks, client);
-        let (peers, polling) = peers::start(&config, inputs.clone());
+        let (peers, polling) = peers::start(&config, push, metrics.clone(), inputs.clone());
         tasks.spawn("peers", polling);
         let (sights, watching) = sights::start(&config, inputs.clone());
         tasks.spawn("sights", watching);

@@ -37,4 +37,4 @@ pub mod zone_plan;
 pub mod zones;
 
 pub use config::Config;
-pub use controller::{Environment, Gslb, Handle};
+pub use controller::{Environment, Gslb, Handle, Push};

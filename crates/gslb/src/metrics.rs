@@ -55,6 +55,23 @@ struct Runtime {
     git_sha: String,
 }
 
+/// A zone of another cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfPeer {
+    zone: String,
+    geotag: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfPull {
+    zone: String,
+    geotag: String,
+    result: &'static str,
+}
+
+/// What comes of a pull.
+const PULL_RESULTS: [&str; 4] = ["same", "whole", "changes", "failed"];
+
 type Gauges<L> = Family<L, Gauge<i64, AtomicI64>>;
 
 /// All metrics of one cluster's GSLB.
@@ -70,6 +87,8 @@ pub struct Metrics {
     geoip: Gauges<InStatus>,
     endpoints: Gauges<OfName>,
     runtime: Gauges<Runtime>,
+    pushed: Gauges<OfPeer>,
+    pulls: Family<OfPull, Counter>,
     /// DNS names with a series, by Gslb, so that they can be removed.
     names: Arc<Mutex<BTreeMap<GslbId, BTreeSet<OfName>>>>,
 }
@@ -121,6 +140,16 @@ impl Metrics {
             m.endpoints.clone(),
         );
         registry.register("k8gb_runtime_info", "What is running", m.runtime.clone());
+        registry.register(
+            "flotilla_gslb_peer_pushes",
+            "Whether the changes of a peer's zone are pushed to us",
+            m.pushed.clone(),
+        );
+        registry.register(
+            "flotilla_gslb_pulls",
+            "Pulls of a peer's zone, by what came of them",
+            m.pulls.clone(),
+        );
         let runtime = Runtime {
             namespace: namespace.to_owned(),
             k8gb_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -131,6 +160,38 @@ impl Metrics {
         };
         m.runtime.get_or_create(&runtime).set(1);
         metrics
+    }
+
+    /// Notes what came of a pull: `same`, `whole`, `changes` or `failed`.
+    pub(crate) fn pulled(&self, zone: &str, geo_tag: &str, result: &'static str) {
+        let (zone, geotag) = (zone.to_owned(), geo_tag.to_owned());
+        let labels = OfPull {
+            zone,
+            geotag,
+            result,
+        };
+        self.pulls.get_or_create(&labels).inc();
+    }
+
+    /// Notes whether the changes of a peer's zone are pushed to us.
+    pub(crate) fn pushes(&self, zone: &str, geo_tag: &str, live: bool) {
+        let (zone, geotag) = (zone.to_owned(), geo_tag.to_owned());
+        let labels = OfPeer { zone, geotag };
+        self.pushed.get_or_create(&labels).set(live.into());
+    }
+
+    /// Removes the series of a peer that is gone.
+    pub(crate) fn forget_peer(&self, zone: &str, geo_tag: &str) {
+        let (zone, geotag) = (zone.to_owned(), geo_tag.to_owned());
+        for result in PULL_RESULTS {
+            let (zone, geotag) = (zone.clone(), geotag.clone());
+            self.pulls.remove(&OfPull {
+                zone,
+                geotag,
+                result,
+            });
+        }
+        self.pushed.remove(&OfPeer { zone, geotag });
     }
 
     /// Notes a decision, or removes every series of a Gslb that is gone.

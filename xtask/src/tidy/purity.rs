@@ -47,6 +47,7 @@ const SHELLS: &[(&str, &[&str])] = &[
         &[
             "bench",
             "client",
+            "client/*",
             "keep",
             "resolver",
             "resolver/front",

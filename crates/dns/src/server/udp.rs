@@ -13,6 +13,7 @@ use super::{Answerer, unix_time};
 use crate::answer::{self, Request, Transport};
 use crate::limit::{Limiter, Verdict};
 use crate::order::Entropy;
+use crate::transfer::Granted;
 
 /// How long a worker sleeps in the kernel before it looks whether it should stop. Stopping does not wait for it on Linux, where
 /// [`Worker::wake`] ends the receive call.
@@ -87,9 +88,8 @@ fn work(socket: &UdpSocket, stopping: &AtomicBool, answerer: &Answerer, counters
         let geo = answerer.geo.load();
         let context = answerer.context(&catalog, &geo, now);
         batch.answer_all(|query, client, out| {
-            if let Some(reply) = answerer.update(query, now) {
-                out[..reply.len()].copy_from_slice(&reply);
-                return reply.len();
+            if let Some(aside) = answerer.aside(query, client, Transport::Udp, now) {
+                return put(aside, out);
             }
             let request = Request {
                 query,
@@ -120,6 +120,20 @@ fn work(socket: &UdpSocket, stopping: &AtomicBool, answerer: &Answerer, counters
             increment(&counters.socket_errors);
         }
     }
+}
+
+/// Copies a reply that is ready. Replies of this kind are small; one that were not would be better lost than cut.
+fn put(aside: Granted, out: &mut [u8]) -> usize {
+    let message = match aside {
+        Granted::One(message) => message,
+        // Not given over UDP.
+        Granted::Transfer(_) => return 0,
+    };
+    match out.get_mut(..message.len()) {
+        Some(place) => place.copy_from_slice(&message),
+        None => return 0,
+    }
+    message.len()
 }
 
 /// Nothing arrived in time, or a signal came in between.

@@ -152,7 +152,7 @@ fn encode_set(set: &RecordSet, out: &mut Vec<u8>) -> Result<(), EntryError> {
 
 impl<'a> NodeRef<'a> {
     /// The node that starts `bytes`.
-    pub(super) fn at(bytes: &'a [u8]) -> NodeRef<'a> {
+    pub(crate) fn at(bytes: &'a [u8]) -> NodeRef<'a> {
         NodeRef(&bytes[..le_u32(bytes, 0) as usize])
     }
 

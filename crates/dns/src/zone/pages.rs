@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
+use super::history::Staged;
 use super::node::{self, NodeRef};
 use super::{Entry, EntryError};
 
@@ -219,6 +220,17 @@ impl Pending {
         self.cuts_delta
     }
 
+    /// Notes what the names whose records differ held before.
+    pub(super) fn note_changes(&self, staged: &mut Staged) {
+        for (name, bytes) in &self.changed {
+            let old = self.base.lookup(name);
+            let new = bytes.as_deref().map(NodeRef::at);
+            if !same_records(old, new) {
+                staged.note(name, || old.map(|node| node.bytes().into()));
+            }
+        }
+    }
+
     fn node(&self, name: &[u8]) -> Option<NodeRef<'_>> {
         match self.changed.get(name) {
             Some(changed) => changed.as_deref().map(NodeRef::at),
@@ -325,6 +337,23 @@ impl Pending {
             directory: spread(&pages, depth),
             n_nodes,
         }
+    }
+}
+
+/// Whether two nodes give the same records, whatever their order.
+fn same_records(a: Option<NodeRef<'_>>, b: Option<NodeRef<'_>>) -> bool {
+    let records = |node: Option<NodeRef<'_>>| {
+        let sets = node.into_iter().flat_map(NodeRef::sets);
+        let mut records = sets
+            .flat_map(|set| set.records())
+            .map(<[u8]>::to_vec)
+            .collect::<Vec<_>>();
+        records.sort_unstable();
+        records
+    };
+    match (a, b) {
+        (Some(a), Some(b)) if a.bytes() == b.bytes() => true,
+        _ => records(a) == records(b),
     }
 }
 

@@ -113,30 +113,3 @@ impl<'a> Reader<'a> {
         text
     }
 }
-
-/// Standard base64 with padding (RFC 4648 §4).
-pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
-    let symbols = text.trim_end_matches('=');
-    if !text.len().is_multiple_of(4) || text.len() - symbols.len() > 2 {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut n_bits) = (0u32, 0);
-    for symbol in symbols.bytes() {
-        let value = match symbol {
-            b'A'..=b'Z' => symbol - b'A',
-            b'a'..=b'z' => symbol - b'a' + 26,
-            b'0'..=b'9' => symbol - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(value);
-        n_bits += 6;
-        if n_bits >= 8 {
-            n_bits -= 8;
-            bytes.push((bits >> n_bits & 0xff) as u8);
-        }
-    }
-    Some(bytes)
-}

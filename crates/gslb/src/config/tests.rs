@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{Config, Parsed, Provider, ServiceType, read::base64};
+use super::{Config, Parsed, Provider, ServiceType, base64};
 
 const BASE: [(&str, &str); 2] = [("CLUSTER_GEO_TAG", "eu"), ("EDGE_DNS_SERVERS", "10.0.0.53")];
 

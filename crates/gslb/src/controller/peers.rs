@@ -5,6 +5,12 @@
 //! about at once. A peer that leaves three questions in a row unanswered counts as silent for all its hosts and is
 //! probed with one question at a time until it answers, so its cost does not grow with the number of hosts. (k8gb asks
 //! one question after the other with 2 s of patience: 500 hosts and one dead peer stall it for 17 minutes.)
+//!
+//! A peer that shares our key is not asked about hosts while its changes are pushed to us (`push`); its answers then come from a copy of
+//! its zone. One task feeds both kinds of answers to the engine, so that none overtakes another, and polling goes on at once when
+//! pushing ends.
+
+mod push;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -20,7 +26,10 @@ use flotilla_dns::{
     client::{self, Outcome},
     message::Question,
     name::Name,
+    notify::{Notice, outbox::Recipient},
     record::{Data, Type},
+    server::Notifier,
+    tsig::Key,
 };
 use futures::{StreamExt, future::join, stream::FuturesUnordered};
 use rand::RngExt;
@@ -30,7 +39,8 @@ use tokio::{
     time::Instant,
 };
 
-use super::now;
+use self::push::{Event, Pusher};
+use super::{Metrics, Push, now};
 use crate::{
     config::Config,
     engine::Input,
@@ -68,6 +78,8 @@ pub(super) struct Peers(Arc<Shared>);
 /// The front, and the future that polls.
 pub(super) fn start(
     config: &Config,
+    push: Option<Push>,
+    metrics: Metrics,
     inputs: mpsc::Sender<Input>,
 ) -> (Peers, impl Future<Output = ()> + Send + 'static) {
     let shared = Arc::new(Shared {
@@ -82,11 +94,19 @@ pub(super) fn start(
             source: config.own_dns.first().copied(),
             ..client::Config::default()
         },
+        key: push.as_ref().map(|push| push.key.clone()),
+        metrics,
     };
-    (
-        Peers(shared.clone()),
-        supervise(shared, Arc::new(settings), inputs),
-    )
+    let (notifier, notices) = push.map(|push| (push.notifier, push.notices)).unzip();
+    let supervisor = Supervisor {
+        shared: shared.clone(),
+        settings: Arc::new(settings),
+        inputs,
+        notifier,
+        running: BTreeMap::new(),
+        pollers: JoinSet::new(),
+    };
+    (Peers(shared), supervisor.run(notices))
 }
 
 struct Settings {
@@ -94,6 +114,9 @@ struct Settings {
     interval: Duration,
     ports: Vec<u16>,
     client: client::Config,
+    /// The key the fleet shares; without one nothing is pushed.
+    key: Option<Key>,
+    metrics: Metrics,
 }
 
 impl Shared {
@@ -141,42 +164,136 @@ impl Peers {
     }
 }
 
+/// Notices that wait for one poller. More say nothing that these do not.
+const NOTICES_MAX: usize = 16;
+
+/// A running poller.
+struct Running {
+    addresses: Vec<IpAddr>,
+    task: tokio::task::AbortHandle,
+    notices: mpsc::Sender<Option<u32>>,
+}
+
 /// Runs one poller per peer and zone, again when its addresses change.
-async fn supervise(shared: Arc<Shared>, settings: Arc<Settings>, inputs: mpsc::Sender<Input>) {
-    let mut running: BTreeMap<(String, String), (Vec<IpAddr>, tokio::task::AbortHandle)> =
-        BTreeMap::new();
-    let mut pollers = JoinSet::new();
-    loop {
-        let changed = shared.changed.notified();
-        tokio::pin!(changed);
-        changed.as_mut().enable();
-        let wanted = shared.lock().peers.clone();
-        running.retain(|peer, (addresses, task)| {
-            let stays = wanted.get(peer) == Some(addresses);
+struct Supervisor {
+    shared: Arc<Shared>,
+    settings: Arc<Settings>,
+    inputs: mpsc::Sender<Input>,
+    notifier: Option<Notifier>,
+    /// By zone and tag.
+    running: BTreeMap<(String, String), Running>,
+    pollers: JoinSet<()>,
+}
+
+impl Supervisor {
+    async fn run(mut self, mut notices: Option<mpsc::Receiver<Notice>>) {
+        let shared = self.shared.clone();
+        loop {
+            let changed = shared.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            let wanted = shared.lock().peers.clone();
+            self.follow(wanted);
+            loop {
+                tokio::select! {
+                    () = &mut changed => break,
+                    Some(_) = self.pollers.join_next() => break,
+                    Some(notice) = received(&mut notices) => self.pass_on(&notice),
+                }
+            }
+        }
+    }
+
+    fn follow(&mut self, wanted: BTreeMap<(String, String), Vec<IpAddr>>) {
+        let mut zones: BTreeSet<String> = self.running.keys().map(|peer| peer.0.clone()).collect();
+        let (metrics, ports) = (&self.settings.metrics, &self.settings.ports);
+        self.running.retain(|peer, running| {
+            let stays = wanted.get(peer) == Some(&running.addresses);
             if !stays {
-                task.abort();
+                running.task.abort();
+                metrics.forget_peer(&peer.0, &peer.1);
             }
             stays
         });
-        for ((zone, tag), addresses) in wanted {
-            let peer = (zone.clone(), tag.clone());
-            if running.contains_key(&peer) {
-                continue;
+        zones.extend(wanted.keys().map(|peer| peer.0.clone()));
+        if let Some(notifier) = &self.notifier {
+            for zone in zones {
+                let peers = wanted.iter().filter(|(peer, _)| peer.0 == zone);
+                let recipients = peers.map(|((_, tag), addresses)| Recipient {
+                    id: tag.clone(),
+                    addresses: servers(addresses, ports),
+                });
+                if let Ok(name) = Name::parse(&zone) {
+                    notifier.set(&name, recipients.collect());
+                }
             }
-            let poller = Poller {
-                zone,
-                tag,
-                servers: servers(&addresses, &settings.ports),
-                shared: shared.clone(),
-                settings: settings.clone(),
-                inputs: inputs.clone(),
-            };
-            running.insert(peer, (addresses, pollers.spawn(poller.run())));
         }
-        tokio::select! {
-            () = changed => {}
-            Some(_) = pollers.join_next() => {}
+        for (peer, addresses) in wanted {
+            if !self.running.contains_key(&peer) {
+                let running = self.start(&peer, addresses);
+                self.running.insert(peer, running);
+            }
         }
+    }
+
+    fn start(&mut self, (zone, tag): &(String, String), addresses: Vec<IpAddr>) -> Running {
+        let settings = &self.settings;
+        let servers = servers(&addresses, &settings.ports);
+        let (notices, received) = mpsc::channel(NOTICES_MAX);
+        let push = settings.key.clone().and_then(|key| {
+            Pusher::new(push::Setup {
+                zone: zone.clone(),
+                tag: tag.clone(),
+                key,
+                servers: servers.clone(),
+                source: settings.client.source,
+                interval: settings.interval,
+                notices: received,
+                metrics: settings.metrics.clone(),
+            })
+        });
+        let poller = Poller {
+            zone: zone.clone(),
+            tag: tag.clone(),
+            servers,
+            shared: self.shared.clone(),
+            settings: settings.clone(),
+            inputs: self.inputs.clone(),
+        };
+        Running {
+            addresses,
+            task: self.pollers.spawn(poller.run(push)),
+            notices,
+        }
+    }
+
+    /// Tells the poller of the peer that speaks. A peer behind address translation speaks from an address nobody
+    /// knows; then everybody in the zone is looked at.
+    fn pass_on(&self, notice: &Notice) {
+        let zone = notice.zone.to_string();
+        let zone = zone.trim_end_matches('.');
+        let of_zone = || self.running.iter().filter(|(peer, _)| peer.0 == zone);
+        let is_known = |running: &Running| running.addresses.contains(&notice.from);
+        let mut found = false;
+        for (_, running) in of_zone().filter(|(_, running)| is_known(running)) {
+            found = true;
+            // Full means that there are reasons enough to look.
+            let _ = running.notices.try_send(notice.serial);
+        }
+        for (_, running) in of_zone().filter(|_| !found) {
+            let _ = running.notices.try_send(None);
+        }
+    }
+}
+
+/// The next notice; waits for ever when there are none to come.
+async fn received(notices: &mut Option<mpsc::Receiver<Notice>>) -> Option<Notice> {
+    match notices {
+        Some(notices) => match notices.recv().await {
+            Some(notice) => Some(notice),
+            None => std::future::pending().await,
+        },
+        None => std::future::pending().await,
     }
 }
 
@@ -205,8 +322,8 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// Follows the set of hosts; new ones are due now.
-    fn follow(&mut self, hosts: &BTreeSet<String>, now: Instant) {
+    /// Follows the set of hosts; new ones are due now, and returned.
+    fn follow(&mut self, hosts: &BTreeSet<String>, now: Instant) -> Vec<String> {
         self.places.retain(|host, place| {
             let stays = hosts.contains(host);
             if let (false, Some(at)) = (stays, *place) {
@@ -214,11 +331,19 @@ impl Schedule {
             }
             stays
         });
-        for host in hosts {
-            if !self.places.contains_key(host) {
-                self.put(host.clone(), now);
-            }
+        let is_new = |host: &&String| !self.places.contains_key(*host);
+        let new: Vec<String> = hosts.iter().filter(is_new).cloned().collect();
+        for host in &new {
+            self.put(host.clone(), now);
         }
+        new
+    }
+
+    /// Makes every host due now, also those that were being asked about.
+    fn restart(&mut self, hosts: &BTreeSet<String>, now: Instant) {
+        self.due.clear();
+        self.places.clear();
+        self.follow(hosts, now);
     }
 
     fn put(&mut self, host: String, at: Instant) {
@@ -248,7 +373,7 @@ impl Schedule {
 }
 
 impl Poller {
-    async fn run(self) {
+    async fn run(self, mut push: Option<Pusher>) {
         let mut schedule = Schedule::default();
         let mut asking = FuturesUnordered::new();
         let mut n_silent = 0u32;
@@ -269,9 +394,18 @@ impl Poller {
                     .get(&self.zone)
                     .cloned()
                     .unwrap_or_default();
-                schedule.follow(&hosts, Instant::now());
+                let new = schedule.follow(&hosts, Instant::now());
+                if let Some(push) = push.as_mut().filter(|push| push.is_live())
+                    && self.pass_on(push, &new).await.is_err()
+                {
+                    return;
+                }
             }
+            let pushed = push.as_ref().is_some_and(Pusher::is_live);
             let wake = loop {
+                if pushed {
+                    break None;
+                }
                 let now = Instant::now();
                 let silent = n_silent >= SILENT_AFTER;
                 let room = if silent { 1 } else { IN_FLIGHT_MAX };
@@ -313,10 +447,55 @@ impl Poller {
                         schedule.all_now(Instant::now());
                     }
                 }
+                event = next(&mut push) => {
+                    // What was asked before is older than the copy.
+                    asking.clear();
+                    n_silent = 0;
+                    if self.follow_push(push.as_mut(), event, &hosts, &mut schedule).await.is_err() {
+                        return;
+                    }
+                }
                 () = changed => {}
                 () = sleep_until(wake) => {}
             }
         }
+    }
+
+    /// Carries out what happened to the session with the peer.
+    async fn follow_push(
+        &self,
+        push: Option<&mut Pusher>,
+        event: Event,
+        hosts: &BTreeSet<String>,
+        schedule: &mut Schedule,
+    ) -> Result<(), ()> {
+        let Some(push) = push else { return Ok(()) };
+        match event {
+            Event::Live => self.pass_on(push, hosts).await,
+            Event::Pulled(names) => {
+                let changed: BTreeSet<String> = names.iter().filter_map(push::host_of).collect();
+                self.pass_on(push, changed.intersection(hosts)).await
+            }
+            Event::Broke => {
+                // The copy was right until now; what is held of a silent peer counts from here.
+                self.pass_on(push, hosts).await?;
+                schedule.restart(hosts, Instant::now());
+                Ok(())
+            }
+        }
+    }
+
+    /// Tells the engine what the copy of the peer's zone says about some hosts.
+    async fn pass_on(
+        &self,
+        push: &mut Pusher,
+        hosts: impl IntoIterator<Item = &String>,
+    ) -> Result<(), ()> {
+        for host in hosts {
+            let said = Family::BOTH.map(|family| (family, push.observation(host, family)));
+            self.send(host, said).await?;
+        }
+        Ok(())
     }
 
     /// When to ask again; never with an interval of zero.
@@ -399,6 +578,14 @@ impl Poller {
                 .await?;
         }
         Ok(())
+    }
+}
+
+/// What happens to the session with the peer; waits for ever without one.
+async fn next(push: &mut Option<Pusher>) -> Event {
+    match push {
+        Some(push) => push.next().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -13,12 +13,15 @@ use flotilla_dns::{
     message::Question,
     name::Name,
     record::Type,
-    server::{self, Metrics, Server},
+    server::{self, Metrics, Notices, Notifier, NotifierConfig, Server},
     tsig::{Algorithm, Key},
-    update::{Grant, Updates},
+    update::{Grant, Updates, unix_now},
     zone::Settings,
 };
-use flotilla_gslb::{Config, Environment, Gslb, config::Update};
+use flotilla_gslb::{
+    Config, Environment, Gslb, Push,
+    config::{PushKey, Update},
+};
 use kube::{
     Api, Client,
     api::{DynamicObject, Patch, PatchParams, PostParams},
@@ -26,6 +29,7 @@ use kube::{
 };
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) const HOST: &str = "app.cloud.example.com";
@@ -36,7 +40,7 @@ pub(crate) struct Cluster {
     pub(crate) dns: SocketAddr,
     pub(crate) config: Config,
     pub(crate) zones: Arc<Zones>,
-    server: Server,
+    server: Option<Server>,
     gslb: flotilla_gslb::Handle,
     api: flotilla_apiserver::Handle,
 }
@@ -46,11 +50,27 @@ pub(crate) struct Fleet {
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) edge: SocketAddr,
     edge_server: Server,
+    stop: CancellationToken,
 }
 
 impl Fleet {
     /// Starts clusters with these tags on the addresses `127.<net>.<n>.1`.
     pub(crate) async fn start(net: u8, tags: &[&str], poll: Duration) -> Fleet {
+        Fleet::start_with(net, tags, poll, &[]).await
+    }
+
+    /// As [`Fleet::start`]; the clusters in `pushing` share a key and push their changes.
+    pub(crate) async fn start_with(
+        net: u8,
+        tags: &[&str],
+        poll: Duration,
+        pushing: &[&str],
+    ) -> Fleet {
+        let stop = CancellationToken::new();
+        let push_key = PushKey {
+            name: "fleet".into(),
+            secret: b"0123456789abcdef".to_vec(),
+        };
         let zones = Zones::new();
         let parent = Name::parse("example.com").unwrap();
         let settings = Settings::k8gb(parent.clone(), 1, 5, vec![]).unwrap();
@@ -66,19 +86,24 @@ impl Fleet {
         let mut clusters = Vec::new();
         for (index, tag) in tags.iter().enumerate() {
             let ip = IpAddr::from([127, net, u8::try_from(index + 1).unwrap(), 1]);
-            clusters.push(Cluster::start(tag, tags, ip, edge, poll).await);
+            let push_key = Some(&push_key).filter(|_| pushing.contains(tag));
+            clusters.push(Cluster::start(tag, tags, ip, edge, poll, push_key, &stop).await);
         }
         Fleet {
             clusters,
             edge,
             edge_server,
+            stop,
         }
     }
 
     pub(crate) async fn stop(self) {
+        self.stop.cancel();
         for cluster in self.clusters {
             cluster.gslb.stop().await;
-            cluster.server.stop().await;
+            if let Some(server) = cluster.server {
+                server.stop().await;
+            }
             cluster.api.stop().await;
         }
         self.edge_server.stop().await;
@@ -92,6 +117,8 @@ impl Cluster {
         ip: IpAddr,
         edge: SocketAddr,
         poll: Duration,
+        push_key: Option<&PushKey>,
+        stop: &CancellationToken,
     ) -> Cluster {
         let api = ApiServer::start(ApiConfig {
             listen: None,
@@ -101,9 +128,32 @@ impl Cluster {
         .unwrap();
         let client = api.client("flotilla-gslb");
         install(&client).await;
-        let zones = Zones::new();
+        let zones = Zones::timed(unix_now);
         let dns = SocketAddr::new(ip, edge.port());
-        let cfg = server::Config::new(tag, vec![dns]);
+        let mut cfg = server::Config::new(tag, vec![dns]);
+        let push_key = push_key.and_then(PushKey::key);
+        let push = push_key.map(|key| {
+            cfg.transfer_keys = vec![key.clone()];
+            let (sender, notices) = mpsc::channel(64);
+            let signer = key.clone();
+            cfg.notices = Some(Notices {
+                key: signer,
+                sender,
+            });
+            let notifier = NotifierConfig {
+                key: Some(key.clone()),
+                secondaries: Vec::new(),
+                secondaries_key: None,
+                source: Some(ip),
+            };
+            let (notifier, sending) = Notifier::start(&zones, notifier, stop.clone());
+            tokio::spawn(sending);
+            Push {
+                key,
+                notifier,
+                notices,
+            }
+        });
         let server = Server::start(&cfg, &zones, &Metrics::default()).unwrap();
         let env = |name: &str| match name {
             "CLUSTER_GEO_TAG" => Some(tag.to_owned()),
@@ -127,6 +177,7 @@ impl Cluster {
             client: client.clone(),
             dns: zones.clone(),
             metrics,
+            push,
             stop: CancellationToken::new(),
         };
         let gslb = Gslb::start(environment, config.clone());
@@ -135,10 +186,23 @@ impl Cluster {
             dns,
             config,
             zones,
-            server,
+            server: Some(server),
             gslb,
             api,
         }
+    }
+
+    /// Stops the DNS server.
+    pub(crate) async fn stop_dns(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.stop().await;
+        }
+    }
+
+    /// Starts the DNS server again, without keys.
+    pub(crate) fn start_dns_without_key(&mut self) {
+        let cfg = server::Config::new("again", vec![self.dns]);
+        self.server = Some(Server::start(&cfg, &self.zones, &Metrics::default()).unwrap());
     }
 
     /// Creates or changes an object; a status in it is written as well.

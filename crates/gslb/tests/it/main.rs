@@ -6,3 +6,4 @@ mod explain;
 mod fleet;
 mod manifests;
 mod migrate;
+mod push;
