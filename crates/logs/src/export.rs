@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use flotilla_loglevel::{Level, value};
 use regex::Regex;
 
-pub use rules::{JSON_KEYS, RULES, Rule};
+pub use rules::{JSON_KEYS, RULES, Rule, SIGNS};
 
 /// A tool whose configuration can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -60,7 +60,13 @@ impl Reader {
     pub fn level(&self, line: &str) -> Option<Level> {
         let found = self.0.iter().find_map(|rule| rule.captures(line))?;
         let raw = found.name("level")?.as_str();
-        Some(Level::of_severity(value(raw.as_bytes())))
+        let sign = SIGNS
+            .iter()
+            .find(|(sign, _)| raw.eq_ignore_ascii_case(sign));
+        Some(match value(raw.as_bytes()) {
+            0 => sign.map_or(Level::Unknown, |(_, level)| *level),
+            severity => Level::of_severity(severity),
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use flotilla_loglevel::{Level, value};
 
-use super::{JSON_KEYS, RULES};
+use super::{JSON_KEYS, RULES, SIGNS};
 
 /// What no rule of one line can do.
 const LIMITS: [&str; 3] = [
@@ -13,11 +13,17 @@ const LIMITS: [&str; 3] = [
     "A line that does not say its level keeps what it has; nothing is guessed from stdout or stderr.",
 ];
 
+/// Said where priorities cannot be reckoned with.
+const SYSLOG_LIMIT: &str =
+    "# Syslog's priorities (`<14>` at the head of a line) stay without a level.\n";
+
 /// Words whose level every target needs to know, in lower case.
-const WORDS: [&str; 49] = [
+const WORDS: [&str; 60] = [
     "trace",
     "trc",
     "trac",
+    "trce",
+    "t",
     "finest",
     "finer",
     "silly",
@@ -27,6 +33,10 @@ const WORDS: [&str; 49] = [
     "dbug",
     "debu",
     "debg",
+    "d",
+    "v",
+    "vrb",
+    "verb",
     "fine",
     "config",
     "verbose",
@@ -36,6 +46,7 @@ const WORDS: [&str; 49] = [
     "information",
     "informational",
     "log",
+    "success",
     "i",
     "30",
     "notice",
@@ -56,6 +67,10 @@ const WORDS: [&str; 49] = [
     "50",
     "critical",
     "crit",
+    "c",
+    "alert",
+    "emergency",
+    "emerg",
     "fatal",
     "fata",
     "ftl",
@@ -65,6 +80,34 @@ const WORDS: [&str; 49] = [
     "f",
     "60",
 ];
+
+/// Everything that means a level, in lower case: the words, the signs, slog's levels between its own (`INFO+2`), and
+/// zap's without a name (`Level(-2)`).
+fn words() -> Vec<(String, Level)> {
+    let mut all: Vec<_> = WORDS
+        .iter()
+        .map(|word| ((*word).to_owned(), level(word)))
+        .collect();
+    all.extend(SIGNS.map(|(sign, level)| (sign.to_owned(), level)));
+    let between = ["debug", "info", "warn", "error"]
+        .into_iter()
+        .flat_map(|base| {
+            (-4..=4)
+                .filter(|n| *n != 0)
+                .map(move |n| format!("{base}{n:+}"))
+        });
+    let nameless = (-9..=5).map(|n| format!("level({n})"));
+    all.extend(between.chain(nameless).map(|word| {
+        let level = level(&word);
+        (word, level)
+    }));
+    all
+}
+
+/// Syslog's severities in their order.
+fn syslog() -> [&'static str; 8] {
+    std::array::from_fn(|n| Level::of_syslog(n as u8).name())
+}
 
 /// The level of a word of [`WORDS`]; pino's numbers are among them.
 fn level(word: &str) -> Level {
@@ -97,41 +140,95 @@ fn quoted(text: &str) -> String {
     )
 }
 
+/// What Vector's language cannot say.
+const VECTOR_LIMITS: [&str; 3] = [
+    "A key that stands twice in JSON: VRL keeps the last, the logger's is the first. Only at the beginning of the line is it found.",
+    "slog's offsets beyond four (INFO+5), and keys that hold a level in somebody's own nested objects.",
+    "A syslog message that is JSON or key=value pairs itself keeps what it has, for its own level may be another.",
+];
+
+/// The beginning of a syslog line without its priority whose message is JSON or pairs.
+const SYSLOG_PAYLOAD: &str =
+    r"[A-Z][a-z]{2} [ \d]\d [\d:.]+ (?:\S+ )?[^ :\[]+(?:\[[^\]]*\])?: *(?:\{|[A-Za-z_.]+=)";
+
 pub(super) fn vector() -> String {
     let mut out = comments("#");
-    out.push_str(
-        "message = string(.message) ?? \"\"\nraw = \"\"\nif starts_with(message, \"{\") {\n",
+    for limit in VECTOR_LIMITS {
+        let _ = writeln!(out, "# {limit}");
+    }
+    out.push_str("message = strip_ansi_escape_codes(string(.message) ?? \"\")\nraw = \"\"\n");
+    vector_tables(&mut out);
+    vector_json(&mut out);
+    for rule in RULES {
+        let pattern = rule.pattern.replace('\'', "\\'");
+        let _ = writeln!(
+            out,
+            "# {}\nif raw == \"\" {{ found = parse_regex(message, r'{pattern}') ?? {{}}; raw = downcase(string(found.level) ?? \"\") }}",
+            rule.name
+        );
+    }
+    let _ = write!(
+        out,
+        "# syslog's priorities\nif raw == \"\" && !match(message, r'^<\\d+>{SYSLOG_PAYLOAD}') {{\n  found = parse_regex(message, r'^<(?P<priority>\\d{{1,3}})>') ?? {{}}\n"
+    );
+    out.push_str("  priority = to_int(found.priority) ?? 192\n  if priority < 192 { raw = string(get(syslog, [mod(priority, 8)]) ?? \"\") ?? \"\" }\n}\n");
+    out.push_str("known = get(levels, [raw]) ?? null\nif is_null(known) { known = get(signs, [raw]) ?? null }\n");
+    out.push_str("if is_string(known) { .level = known }\n");
+    out
+}
+
+/// Words, signs that count only where a rule finds them, and syslog's severities.
+fn vector_tables(out: &mut String) {
+    let (signs, words): (Vec<_>, Vec<_>) = words()
+        .into_iter()
+        .partition(|(word, _)| SIGNS.iter().any(|(sign, _)| sign == word));
+    for (name, entries) in [("levels", words), ("signs", signs)] {
+        let entries: Vec<_> = entries
+            .iter()
+            .map(|(word, level)| format!("  {}: \"{}\"", quoted(word), level.name()))
+            .collect();
+        let _ = writeln!(out, "{name} = {{\n{}\n}}", entries.join(",\n"));
+    }
+    let _ = writeln!(out, "syslog = [{}]", syslog().map(quoted).join(", "));
+}
+
+/// The level that a JSON line says, by key and by what loggers leave out.
+fn vector_json(out: &mut String) {
+    out.push_str("if starts_with(message, \"{\") {\n");
+    let take = |value: &str, out: &mut String| {
+        let _ = writeln!(
+            out,
+            "  if raw == \"\" {{ word = downcase(to_string({value}) ?? \"\"); if is_string(get(levels, [word]) ?? null) {{ raw = word }} }}"
+        );
+    };
+    take(
+        "(parse_regex(message, r'^\\{ *\"(?:level|severity)\": *\"(?P<level>[A-Za-z]+)\"') ?? {}).level",
+        out,
     );
     out.push_str("  json = object(parse_json(message) ?? {}) ?? {}\n");
     for key in JSON_KEYS {
-        let _ = writeln!(
-            out,
-            "  if raw == \"\" && exists(json.{}) {{ raw = to_string(json.{}) ?? \"\" }}",
-            quoted(key),
-            quoted(key)
-        );
+        take(&format!("json.{}", quoted(key)), out);
     }
+    // Where loggers nest the level: loguru, ECS, tracing.
+    for path in [
+        "level.name",
+        "log.level",
+        "record.level.name",
+        "fields.level",
+    ] {
+        take(&format!("json.{path}"), out);
+    }
+    out.push_str("  # MongoDB\n  s = string(json.s) ?? \"\"\n  if raw == \"\" && match(s, r'^(?:[IWEF]|D[1-5])$') { raw = downcase(s) }\n");
+    out.push_str("  # Syslog's numbers, under the keys that mean them: journald, GELF 1.1.\n  number = json.PRIORITY\n");
+    out.push_str("  if is_null(number) { number = json.\"syslog.severity\" }\n  if is_null(number) { number = json.syslog.severity }\n");
+    out.push_str("  if is_null(number) && json.version == \"1.1\" && exists(json.short_message) { number = json.level }\n");
+    out.push_str("  number = if is_null(number) { 8 } else { to_int(number) ?? 8 }\n  if raw == \"\" && number >= 0 && number < 8 { raw = string(get(syslog, [number]) ?? \"\") ?? \"\" }\n");
+    out.push_str("  # Serilog leaves out the level of information.\n  if raw == \"\" && exists(json.\"@t\") && (exists(json.\"@m\") || exists(json.\"@mt\")) && !exists(json.\"@l\") { raw = \"info\" }\n");
     out.push_str("  # Kubernetes' JSON has no level key: info has `v`, errors have not.\n");
     out.push_str(
         "  if raw == \"\" && is_float(json.ts) && exists(json.caller) && exists(json.msg) {\n",
     );
     out.push_str("    raw = if exists(json.v) { \"info\" } else { \"error\" }\n  }\n}\n");
-    for rule in RULES {
-        let pattern = rule.pattern.replace('\'', "\\'");
-        let _ = writeln!(
-            out,
-            "# {}\nif raw == \"\" {{ found = parse_regex(message, r'{pattern}') ?? {{}}; raw = string(found.level) ?? \"\" }}",
-            rule.name
-        );
-    }
-    let entries: Vec<_> = WORDS
-        .iter()
-        .map(|word| format!("  \"{word}\": \"{}\"", level(word).name()))
-        .collect();
-    let _ = write!(out, "levels = {{\n{}\n", entries.join(",\n"));
-    out.push_str("}\nknown = get(levels, [downcase(raw)]) ?? null\n");
-    out.push_str("if is_string(known) { .level = known }\n");
-    out
 }
 
 pub(super) fn datadog() -> String {
@@ -153,16 +250,40 @@ pub(super) fn datadog() -> String {
         }
         out.push_str("        EOT\n      }\n    }\n  }\n");
     }
-    out.push_str("  processor {\n    lookup_processor {\n      name = \"level words\"\n      is_enabled = true\n");
-    out.push_str("      source = \"declared\"\n      target = \"level\"\n      lookup_table = [\n");
-    for word in WORDS {
-        if let Some(status) = level(word).datadog() {
+    let _ = writeln!(
+        out,
+        "  processor {{\n    grok_parser {{\n      name = \"syslog priority\"\n      is_enabled = true\n      source = \"message\"\n      grok {{\n        support_rules = \"\"\n        match_rules = <<-EOT\n          syslog_priority <%{{regex(\"\\\\d{{1,3}}\"):priority}}>%{{regex({})}}%{{data}}\n        EOT\n      }}\n    }}\n  }}",
+        quoted(&format!("(?!{SYSLOG_PAYLOAD})"))
+    );
+    // The words come last: a line with a header of its own knows better than the transport.
+    let priorities =
+        (0..192u8).map(|priority| (priority.to_string(), Level::of_syslog(priority % 8)));
+    datadog_lookup("syslog priorities", "priority", priorities, &mut out);
+    datadog_lookup("level words", "declared", words().into_iter(), &mut out);
+    out.push_str("  processor {\n    status_remapper {\n      name = \"level to status\"\n");
+    out.push_str("      is_enabled = true\n      sources = [\"level\"]\n    }\n  }\n}\n");
+    out
+}
+
+/// A table of words for an attribute.
+fn datadog_lookup(
+    name: &str,
+    source: &str,
+    words: impl Iterator<Item = (String, Level)>,
+    out: &mut String,
+) {
+    let _ = writeln!(
+        out,
+        "  processor {{\n    lookup_processor {{\n      name = {}\n      is_enabled = true\n      source = {}\n      target = \"level\"\n      lookup_table = [",
+        quoted(name),
+        quoted(source)
+    );
+    for (word, level) in words {
+        if let Some(status) = level.datadog() {
             let _ = writeln!(out, "        \"{word},{status}\",");
         }
     }
-    out.push_str("      ]\n    }\n  }\n  processor {\n    status_remapper {\n      name = \"level to status\"\n");
-    out.push_str("      is_enabled = true\n      sources = [\"level\"]\n    }\n  }\n}\n");
-    out
+    out.push_str("      ]\n    }\n  }\n");
 }
 
 /// A rule as grok: the expression around the level, the level as an attribute, then the rest of the line.
@@ -215,6 +336,7 @@ fn group_end(text: &str) -> usize {
 
 pub(super) fn fluentbit() -> String {
     let mut out = comments("#");
+    out.push_str(SYSLOG_LIMIT);
     out.push_str("# The level stays as it was written in `level`; Fluent Bit has no look-up of words without Lua.\n");
     out.push_str("parsers:\n");
     for rule in RULES {
@@ -237,6 +359,7 @@ pub(super) fn fluentbit() -> String {
 
 pub(super) fn otelcol() -> String {
     let mut out = comments("#");
+    out.push_str(SYSLOG_LIMIT);
     out.push_str("# Levels that are numbers in JSON (pino, bunyan) stay without a severity.\n");
     out.push_str("receivers:\n  filelog:\n    include: [/var/log/pods/*/*/*.log]\n    operators:\n      - type: container\n");
     out.push_str("      - type: json_parser\n        if: 'body startsWith \"{\"'\n        parse_to: attributes\n        on_error: send_quiet\n");
@@ -263,11 +386,13 @@ pub(super) fn otelcol() -> String {
         ("warn", Level::Warn),
         ("error", Level::Error),
         ("fatal", Level::Critical),
+        ("fatal2", Level::Alert),
+        ("fatal3", Level::Emergency),
     ] {
-        let words: Vec<_> = WORDS
+        let words: Vec<_> = words()
             .iter()
-            .filter(|word| level(word) == wanted)
-            .map(|word| quoted(word))
+            .filter(|(_, level)| *level == wanted)
+            .map(|(word, _)| quoted(word))
             .collect();
         let _ = writeln!(out, "          {name}: [{}]", words.join(", "));
     }
@@ -276,8 +401,13 @@ pub(super) fn otelcol() -> String {
 
 pub(super) fn loki() -> String {
     let mut out = comments("#");
-    out.push_str(
-        "pipeline_stages:\n  - cri: {}\n  - json:\n      expressions:\n        declared: level\n",
+    out.push_str(SYSLOG_LIMIT);
+    // The first key that is there, as JMESPath says it.
+    let keys: Vec<_> = JSON_KEYS.into_iter().map(quoted).collect();
+    let _ = writeln!(
+        out,
+        "pipeline_stages:\n  - cri: {{}}\n  - json:\n      expressions:\n        declared: '{}'",
+        keys.join(" || ")
     );
     for rule in RULES {
         let pattern = rule
@@ -299,14 +429,16 @@ pub(super) fn loki() -> String {
         Level::Warn,
         Level::Error,
         Level::Critical,
+        Level::Alert,
+        Level::Emergency,
     ]
     .into_iter()
     .enumerate()
     {
-        let words: Vec<_> = WORDS
+        let words: Vec<_> = words()
             .iter()
-            .filter(|word| level(word) == wanted)
-            .map(|word| format!("(eq $l \"{word}\")"))
+            .filter(|(_, level)| *level == wanted)
+            .map(|(word, _)| format!("(eq $l \"{word}\")"))
             .collect();
         let keyword = if index == 0 { "if" } else { "else if" };
         let _ = write!(
