@@ -6,6 +6,7 @@
 //! Source: cri-api `runtime/v1`, containerd `internal/cri/io/logger.go`; moby `daemon/logger/jsonfilelog`.
 
 use crate::json::Members;
+use crate::parts::{Part, Parts};
 use crate::scan::find;
 
 /// Which of a container's two outputs a line came from.
@@ -111,90 +112,50 @@ pub fn parse_json_file(line: &[u8]) -> Option<Entry<'_>> {
     })
 }
 
-/// Longest joined line by default: 1 MiB.
-pub const JOINED_BYTES_MAX: usize = 1 << 20;
-
-/// What became of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Joined<'a> {
-    /// A fragment was kept; the line is not complete.
-    Pending,
-    /// A complete line. `truncated` when its middle exceeded the limit and was left out.
-    Line {
-        /// The line without its newline.
-        line: &'a [u8],
-        /// Bytes beyond the limit were dropped.
-        truncated: bool,
-    },
-}
-
 /// Joins the fragments of each stream of one container.
 ///
 /// Memory: at most the limit for each of the two streams, held only while fragments are open.
 #[derive(Clone, Debug)]
 pub struct Joiner {
-    limit: usize,
-    open: [Open; 2],
-}
-
-#[derive(Clone, Debug, Default)]
-struct Open {
-    bytes: Vec<u8>,
-    pending: bool,
-    truncated: bool,
+    open: [Parts; 2],
 }
 
 impl Joiner {
-    /// A joiner whose lines are at most `limit` bytes long.
+    /// A joiner whose lines, or parts of them, are at most `limit` bytes long.
     pub fn new(limit: usize) -> Joiner {
         Joiner {
-            limit,
-            open: [Open::default(), Open::default()],
+            open: [Parts::new(limit), Parts::new(limit)],
         }
     }
 
-    /// Adds one entry. A whole line that was never cut is passed through without a copy.
-    pub fn push<'a>(&'a mut self, entry: &Entry<'a>) -> Joined<'a> {
-        let limit = self.limit;
+    /// Adds one entry and hands out the line it completes, or parts of a line beyond the limit. A whole line that was
+    /// never cut is passed through without a copy.
+    #[inline]
+    pub fn push(&mut self, entry: &Entry<'_>, each: impl FnMut(&[u8], Part)) {
         let open = &mut self.open[entry.stream as usize];
-        if !open.pending {
-            // Give memory back that one giant line had taken.
-            open.bytes.clear();
-            open.bytes.shrink_to(64 << 10);
-            open.truncated = false;
-            if !entry.partial {
-                let line = &entry.content[..entry.content.len().min(limit)];
-                return Joined::Line {
-                    line,
-                    truncated: line.len() < entry.content.len(),
-                };
-            }
-        }
-        let room = limit - open.bytes.len().min(limit);
-        let taken = &entry.content[..entry.content.len().min(room)];
-        open.truncated |= taken.len() < entry.content.len();
-        open.bytes.extend_from_slice(taken);
-        open.pending = entry.partial;
         if entry.partial {
-            Joined::Pending
+            open.add(entry.content, each);
         } else {
-            Joined::Line {
-                line: &open.bytes,
-                truncated: open.truncated,
-            }
+            open.end(entry.content, each);
         }
     }
 
     /// What is left of a stream when its file ends: the fragments of a line whose last part never came.
-    pub fn finish(&mut self, stream: Stream) -> Option<(&[u8], bool)> {
+    pub fn finish(&mut self, stream: Stream, each: impl FnMut(&[u8], Part)) {
         let open = &mut self.open[stream as usize];
-        let pending = std::mem::take(&mut open.pending);
-        (pending && !open.bytes.is_empty()).then_some((open.bytes.as_slice(), open.truncated))
+        if open.is_open() {
+            open.end(b"", each);
+        }
     }
 
     /// Whether fragments of a line are waiting for their end.
     pub fn is_pending(&self, stream: Stream) -> bool {
-        self.open[stream as usize].pending
+        self.open[stream as usize].is_open()
+    }
+
+    /// Bytes of fragments that were not handed out.
+    pub fn n_pending(&self) -> usize {
+        self.open.iter().map(Parts::n_kept).sum()
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Each panics when a promise is broken.
 
-use crate::cri::{Entry, Joined, Joiner, Stream};
+use crate::cri::{Entry, Joiner, Stream};
 use crate::lines::Lines;
 use crate::{Hint, Notes, Record, Span, classify, classify_noting, cri, multiline, time};
 
@@ -94,37 +94,47 @@ pub fn multiline_any(data: &[u8]) {
     }
 }
 
-/// CRI joining: fragments of a stream add up to its lines, limited, whatever the other stream does between.
+/// CRI joining: fragments of a stream add up to its lines, in parts within the limit, whatever the other stream does
+/// between.
 pub fn cri_any(data: &[u8]) {
     const LIMIT: usize = 64;
     for line in data.split(|byte| *byte == b'\n') {
         let _ = (cri::parse(line), cri::parse_json_file(line));
     }
     let mut joiner = Joiner::new(LIMIT);
-    let mut expected: [Vec<u8>; 2] = Default::default();
-    for part in data.chunks(9) {
-        let stream = if part[0] & 1 == 0 {
+    let (mut expected, mut seen) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
+    let mut n_parts = [0; 2];
+    for chunk in data.chunks(29) {
+        let stream = if chunk[0] & 1 == 0 {
             Stream::Stdout
         } else {
             Stream::Stderr
         };
+        let side = stream as usize;
         let entry = Entry {
             time: b"",
             stream,
-            partial: part[0] & 2 == 0,
-            content: &part[1..],
+            partial: chunk[0] & 6 != 0,
+            content: &chunk[1..],
             escaped: false,
         };
-        let whole = &mut expected[stream as usize];
-        whole.extend_from_slice(entry.content);
-        match joiner.push(&entry) {
-            Joined::Pending => assert!(entry.partial),
-            Joined::Line { line, truncated } => {
-                assert!(!entry.partial && truncated == (whole.len() > LIMIT));
-                assert_eq!(line, &whole[..whole.len().min(LIMIT)]);
-                whole.clear();
-            }
+        expected[side].extend_from_slice(entry.content);
+        joiner.push(&entry, |bytes, part| {
+            assert!(bytes.len() <= LIMIT && part.index == n_parts[side]);
+            assert!(
+                !(part.is_last && entry.partial),
+                "a line ends before its last entry"
+            );
+            seen[side].extend_from_slice(bytes);
+            n_parts[side] = if part.is_last { 0 } else { part.index + 1 };
+        });
+        if !entry.partial {
+            assert_eq!(seen[side], expected[side]);
+            assert!(!joiner.is_pending(stream));
+            expected[side].clear();
+            seen[side].clear();
         }
+        assert!(joiner.n_pending() <= 2 * LIMIT);
     }
 }
 
@@ -138,7 +148,7 @@ pub fn chunks_any(data: &[u8]) {
         let mut each = |line: crate::lines::Line<'_>| {
             let record = classify(line.bytes, &hint);
             hint.learn(&record);
-            seen.push((line.bytes.to_vec(), line.truncated, record));
+            seen.push((line.bytes.to_vec(), line.part, line.n_taken, record));
         };
         for chunk in data.chunks(size) {
             lines.push(chunk, &mut each);

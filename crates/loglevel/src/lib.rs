@@ -42,6 +42,7 @@ pub mod lines;
 mod logfmt;
 pub mod multiline;
 mod notes;
+mod parts;
 mod scan;
 mod stamp;
 mod syslog;
@@ -55,6 +56,7 @@ pub use fields::{Field, FieldValue, Fields};
 pub use format::{FORMATS, Format};
 pub use level::{LEVELS, Level, SEVERITY_MAX, letter, value, word};
 pub use notes::Notes;
+pub use parts::Part;
 pub use record::{Hint, Record, SOURCES, Source, Span};
 
 /// What this line says, without its newline; `hint` is what earlier lines of the same stream have taught.

@@ -27,9 +27,16 @@ pub enum Step {
 }
 
 /// The open record of one stream.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Joiner {
+    bytes_max: usize,
     open: Option<Open>,
+}
+
+impl Default for Joiner {
+    fn default() -> Joiner {
+        Joiner::new(BYTES_MAX)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -61,11 +68,19 @@ enum Expects {
 }
 
 impl Joiner {
+    /// A joiner whose records have at most `bytes_max` bytes, and never more than [`BYTES_MAX`].
+    pub fn new(bytes_max: usize) -> Joiner {
+        Joiner {
+            bytes_max: bytes_max.min(BYTES_MAX),
+            open: None,
+        }
+    }
+
     /// Decides about the next line; `now_ms` is any clock that only this stream uses, in milliseconds.
     pub fn step(&mut self, line: &[u8], record: &Record, now_ms: u64) -> Step {
         let joins = self.open.as_ref().is_some_and(|open| {
             open.n_lines < LINES_MAX
-                && open.n_bytes + line.len() < BYTES_MAX
+                && open.n_bytes + line.len() < self.bytes_max
                 && now_ms.saturating_sub(open.last_ms) <= IDLE_MS
                 && open.takes(line, record)
         });

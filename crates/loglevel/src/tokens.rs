@@ -142,6 +142,10 @@ fn says_level(line: &[u8], token: &Token, index: usize, bare: Bare) -> Option<(u
     }
     let start = inner.start as usize;
     if token.wrap != 0 {
+        // MySQL's word for what it says about itself.
+        if text == b"System" && line[token.end..].starts_with(b" [MY-") {
+            return Some((9, inner));
+        }
         let severity = word(text);
         if severity != 0 {
             let sure = !is_weak(text) || text == b"Note" || text.iter().all(u8::is_ascii_uppercase);

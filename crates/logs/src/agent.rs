@@ -200,6 +200,7 @@ impl Agent {
                     path,
                     Arc::new(origin),
                     self.config.default_level,
+                    self.config.sink.record_bytes_max(),
                     |inode, head| checkpoint.offset(inode, head),
                 );
                 match opened {
@@ -265,12 +266,12 @@ impl Agent {
             }
             let (encoder, metrics, origin) =
                 (&mut self.encoder, &self.metrics, tail.origin.clone());
-            let (mut n_records, mut n_shortened) = (0, 0);
+            let (mut n_records, mut n_parts) = (0, 0);
             let mut each = |entry: &crate::entry::Entry<'_>| {
                 metrics.count(entry);
                 encoder.add(&origin, entry);
                 n_records += 1;
-                n_shortened += u64::from(entry.truncated);
+                n_parts += u64::from(entry.part.is_some());
             };
             match tail.read(&mut buffer, now_ms, &mut each) {
                 Ok(n_read) => n_total += n_read,
@@ -287,11 +288,11 @@ impl Agent {
             if tail.is_retired && tail.n_quiet == RETIRED_READS {
                 tail.finish(now_ms, &mut each);
             }
-            if n_shortened > 0 {
-                events::Shortened {
+            if n_parts > 0 {
+                events::InParts {
                     path: &tail.path,
-                    is_first: !std::mem::replace(&mut tail.has_shortened, true),
-                    n_records: n_shortened,
+                    is_first: !std::mem::replace(&mut tail.has_parts, true),
+                    n_parts,
                 }
                 .emit(&self.metrics);
             }

@@ -23,10 +23,21 @@ pub struct Entry<'a> {
     pub stream: Option<Stream>,
     /// What to assume for timestamps that lack a year or a zone.
     pub context: Context,
-    /// Bytes beyond the limit were dropped.
-    pub truncated: bool,
+    /// Which part of its line the record is, when the line is longer than a record may be.
+    pub part: Option<PartOf>,
     /// The pairs of the first line, where the stream keeps them.
     pub notes: Option<&'a Notes>,
+}
+
+/// A part of a line. Whoever wants the line puts the parts of one id together, in the order of their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartOf {
+    /// The same for all parts of a line, also when they are read again.
+    pub id: u64,
+    /// Counted from 1.
+    pub number: u32,
+    /// No more parts follow.
+    pub is_last: bool,
 }
 
 impl<'a> Entry<'a> {

@@ -3,6 +3,8 @@
 //! Log bytes are not always UTF-8 and escapes are not always JSON's (Go writes `\x1b` and `\a`). Bytes that are not UTF-8
 //! become the text `\xNN`, so nothing is lost and the output is always valid.
 
+use std::borrow::Cow;
+
 /// Appends `text`, which has no escapes, as the inside of a JSON string.
 pub(crate) fn escape(text: &[u8], out: &mut Vec<u8>) {
     let plain = plain_prefix::<false>(text);
@@ -119,6 +121,22 @@ fn each_valid(text: &[u8], out: &mut Vec<u8>, valid: impl Fn(&[u8], &mut Vec<u8>
         valid(chunk.valid().as_bytes(), out);
         invalid(chunk.invalid(), out);
     }
+}
+
+/// A text as UTF-8: bytes that are not become the text `\\xNN`, so that nothing is lost.
+pub(crate) fn utf8(text: &[u8]) -> Cow<'_, [u8]> {
+    if std::str::from_utf8(text).is_ok() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = Vec::with_capacity(text.len() + 64);
+    for chunk in text.utf8_chunks() {
+        out.extend_from_slice(chunk.valid().as_bytes());
+        for byte in chunk.invalid() {
+            out.extend_from_slice(b"\\x");
+            hex(*byte, &mut out);
+        }
+    }
+    Cow::Owned(out)
 }
 
 fn escape_rest(text: &[u8], out: &mut Vec<u8>) {

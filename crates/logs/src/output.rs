@@ -2,6 +2,7 @@
 //!
 //! Everything is appended to one buffer that the caller writes out, so no record allocates.
 
+use std::io::Write;
 use std::sync::LazyLock;
 
 use flotilla_loglevel::time::Nanos;
@@ -9,7 +10,7 @@ use flotilla_loglevel::{
     Field, FieldValue, Level, Record, SEVERITY_MAX, SOURCES, Span, ansi_sequence_end, time,
 };
 
-use crate::entry::{Entry, rfc3339};
+use crate::entry::{Entry, PartOf, rfc3339};
 use crate::json::{self, Purity};
 
 /// How records are written.
@@ -76,11 +77,17 @@ impl Template {
     }
 }
 
-/// Appends one record, with its newline. `fields` names the fields to keep; empty keeps all.
+/// Appends one record, with its newline; raw parts of a line have none between them. `fields` names the fields to keep; empty keeps all.
 pub fn write(entry: &Entry<'_>, output: &Output, fields: &[String], out: &mut Vec<u8>) {
     match output {
         Output::Json => json(entry, fields, out),
-        Output::Raw => out.extend_from_slice(entry.bytes),
+        Output::Raw => {
+            out.extend_from_slice(entry.bytes);
+            // The rest of the line follows.
+            if entry.part.is_some_and(|part| !part.is_last) {
+                return;
+            }
+        }
         Output::Pretty { color } => pretty(entry, *color, fields, out),
         Output::Logfmt => logfmt(entry, fields, out),
         Output::Template(template) => {
@@ -183,10 +190,21 @@ fn json(entry: &Entry<'_>, fields: &[String], out: &mut Vec<u8>) {
         json::escape(entry.more(), out);
         out.push(b'"');
     }
-    if entry.truncated {
-        out.extend_from_slice(b",\"truncated\":true");
+    if let Some(part) = entry.part {
+        part_of(&part, out);
     }
     out.push(b'}');
+}
+
+/// Members that say which part of its line a record is, with the names that Docker's log drivers gave them. Source: moby
+/// `daemon/logger/fluentd`.
+pub(crate) fn part_of(part: &PartOf, out: &mut Vec<u8>) {
+    // Writing into memory does not fail.
+    let _ = write!(
+        out,
+        ",\"partial_message\":true,\"partial_id\":\"{:016x}\",\"partial_ordinal\":{},\"partial_last\":{}",
+        part.id, part.number, part.is_last
+    );
 }
 
 /// `ts` and `observed_ts`, as far as they are known.

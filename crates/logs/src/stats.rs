@@ -15,7 +15,7 @@ pub struct Stats {
     n_records: u64,
     n_bytes: u64,
     n_multiline: u64,
-    n_truncated: u64,
+    n_parts: u64,
     n_stderr: u64,
     n_misread: u64,
     n_quiet: u64,
@@ -32,7 +32,7 @@ impl Stats {
         self.n_records += 1;
         self.n_bytes += entry.bytes.len() as u64;
         self.n_multiline += u64::from(entry.bytes.len() > entry.head_end);
-        self.n_truncated += u64::from(entry.truncated);
+        self.n_parts += u64::from(entry.part.is_some());
         self.n_stderr += u64::from(entry.stream == Some(Stream::Stderr));
         self.n_misread += u64::from(entry.is_misread());
         self.n_quiet +=
@@ -101,8 +101,8 @@ impl Stats {
         }
         let _ = writeln!(
             out,
-            "{} records, {} bytes, {} of several lines, {} truncated",
-            self.n_records, self.n_bytes, self.n_multiline, self.n_truncated
+            "{} records, {} bytes, {} of several lines, {} parts of longer lines",
+            self.n_records, self.n_bytes, self.n_multiline, self.n_parts
         );
         if self.n_stderr > 0 {
             let _ = writeln!(

@@ -1,17 +1,23 @@
 //! Bytes of one input in, records out.
 //!
 //! A [`Stream`] cuts its input into lines, takes off what a container runtime put around them, joins fragments and
-//! multi-line records apart for stdout and stderr, and hands out each complete [`Entry`]. Memory: the limits of
+//! multi-line records apart for stdout and stderr, and hands out each complete [`Entry`]. A line beyond the limit of a
+//! record comes in numbered parts, so that nothing of it is lost. Memory: the limits of
 //! `flotilla_loglevel::{lines, cri, multiline}` for each stream, and only while something is open.
 
-use flotilla_loglevel::cri::{self, JOINED_BYTES_MAX, Joined};
+mod giant;
+
+use flotilla_loglevel::cri;
 use flotilla_loglevel::lines::{LINE_BYTES_MAX, Line, Lines};
 use flotilla_loglevel::multiline::{Joiner, Step};
 use flotilla_loglevel::time::Context;
-use flotilla_loglevel::{Hint, Level, Notes, Record, Source, Span, classify, classify_noting};
+use flotilla_loglevel::{
+    Hint, Level, Notes, Part, Record, Source, Span, classify, classify_noting,
+};
 
 use crate::entry::Entry;
 use crate::json;
+use giant::Giant;
 
 /// What stands around the lines of an input. Looked at line by line, since rotated files may mix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +40,8 @@ pub struct Stream {
 struct Inner {
     wrapper: Wrapper,
     fragments: cri::Joiner,
+    /// What a runtime wrote before a line that comes in parts itself.
+    long: Option<Long>,
     /// stdout (or the whole input), stderr.
     sides: [Side; 2],
     scratch: Vec<u8>,
@@ -55,7 +63,8 @@ struct Side {
     head_end: usize,
     observed: Vec<u8>,
     stream: Option<cri::Stream>,
-    truncated: bool,
+    /// The line that is being handed out in parts.
+    giant: Option<Giant>,
     /// The pairs of the open record's first line, when they are kept.
     notes: Option<Box<Notes>>,
     /// Where in the input the open record began.
@@ -64,12 +73,21 @@ struct Side {
     fragments_begin: Option<u64>,
 }
 
+/// The head of a physical line that is longer than the limit.
+#[derive(Debug)]
+struct Long {
+    time: Vec<u8>,
+    stream: cri::Stream,
+    partial: bool,
+}
+
 impl Stream {
     /// An input whose timestamps without year or zone are read in `context`.
     pub fn new(wrapper: Wrapper, context: Context) -> Stream {
         let inner = Inner {
             wrapper,
-            fragments: cri::Joiner::new(JOINED_BYTES_MAX),
+            fragments: cri::Joiner::new(LINE_BYTES_MAX),
+            long: None,
             sides: [Side::default(), Side::default()],
             scratch: Vec::new(),
             context,
@@ -86,6 +104,18 @@ impl Stream {
     pub fn with_defaults(mut self, stdout: Level, stderr: Level) -> Stream {
         self.inner.sides[0].hint = Hint::with_default(stdout);
         self.inner.sides[1].hint = Hint::with_default(stderr);
+        self
+    }
+
+    /// Sets how long a record may be, in bytes; a longer line comes in parts. At least 64, so that what a runtime writes
+    /// before a line is not cut; default [`LINE_BYTES_MAX`] for one line and `multiline::BYTES_MAX` for several.
+    pub fn with_record_limit(mut self, bytes_max: usize) -> Stream {
+        let bytes_max = bytes_max.max(64);
+        self.inner.fragments = cri::Joiner::new(bytes_max);
+        for side in &mut self.inner.sides {
+            side.joiner = Joiner::new(bytes_max);
+        }
+        self.lines = Lines::new(bytes_max);
         self
     }
 
@@ -122,20 +152,20 @@ impl Stream {
             .iter_mut()
             .zip([cri::Stream::Stdout, cri::Stream::Stderr])
         {
-            if let Some((line, truncated)) = inner.fragments.finish(stream) {
+            let mut surroundings = Surroundings {
+                now_ms,
+                context: &inner.context,
+                notes: &mut inner.notes,
+            };
+            inner.fragments.finish(stream, |line, part| {
                 let about = About {
                     observed: b"",
                     stream: Some(stream),
-                    truncated,
+                    part,
                     begin: inner.n_taken,
                 };
-                let mut surroundings = Surroundings {
-                    now_ms,
-                    context: &inner.context,
-                    notes: &mut inner.notes,
-                };
                 side.line(line, &about, &mut surroundings, &mut each);
-            }
+            });
             side.fragments_begin = None;
             side.finish(&inner.context, &mut each);
         }
@@ -144,6 +174,7 @@ impl Stream {
     /// Bytes that belong to records not handed out yet.
     pub fn n_pending(&self) -> usize {
         self.lines.n_pending()
+            + self.inner.fragments.n_pending()
             + self
                 .inner
                 .sides
@@ -187,7 +218,7 @@ struct Surroundings<'a> {
 struct About<'a> {
     observed: &'a [u8],
     stream: Option<cri::Stream>,
-    truncated: bool,
+    part: Part,
     begin: u64,
 }
 
@@ -201,15 +232,27 @@ impl Inner {
             context: &self.context,
             notes: &mut self.notes,
         };
+        let mut long = if line.part.index > 0 {
+            self.long.take()
+        } else {
+            None
+        };
         let entry = match self.wrapper {
             Wrapper::None => None,
+            Wrapper::Detect if line.part.index > 0 => long.as_ref().map(|long| cri::Entry {
+                time: &long.time,
+                stream: long.stream,
+                partial: long.partial || !line.part.is_last,
+                content: line.bytes,
+                escaped: false,
+            }),
             Wrapper::Detect => cri::parse(line.bytes).or_else(|| cri::parse_json_file(line.bytes)),
         };
         let Some(mut entry) = entry else {
             let about = About {
                 observed: b"",
                 stream: None,
-                truncated: line.truncated,
+                part: line.part,
                 begin,
             };
             self.sides[0].line(line.bytes, &about, &mut surroundings, each);
@@ -220,21 +263,26 @@ impl Inner {
             json::unescape(entry.content, &mut self.scratch);
             entry.content = &self.scratch;
         }
+        let opened = (line.part.index == 0 && !line.part.is_last).then(|| Long {
+            time: entry.time.to_vec(),
+            stream: entry.stream,
+            partial: entry.partial,
+        });
+        entry.partial |= opened.is_some();
         let side = &mut self.sides[entry.stream as usize];
-        match self.fragments.push(&entry) {
-            Joined::Pending => side.fragments_begin = Some(side.fragments_begin.unwrap_or(begin)),
-            Joined::Line {
-                line: whole,
-                truncated,
-            } => {
-                let about = About {
-                    observed: entry.time,
-                    stream: Some(entry.stream),
-                    truncated: truncated || line.truncated,
-                    begin: side.fragments_begin.take().unwrap_or(begin),
-                };
-                side.line(whole, &about, &mut surroundings, each);
-            }
+        let begin = side.fragments_begin.unwrap_or(begin);
+        side.fragments_begin = entry.partial.then_some(begin);
+        self.fragments.push(&entry, |whole, part| {
+            let about = About {
+                observed: entry.time,
+                stream: Some(entry.stream),
+                part,
+                begin,
+            };
+            side.line(whole, &about, &mut surroundings, each);
+        });
+        if !line.part.is_last {
+            self.long = opened.or_else(|| long.take());
         }
     }
 }
@@ -248,6 +296,9 @@ impl Side {
         surroundings: &mut Surroundings<'_>,
         each: &mut impl FnMut(&Entry<'_>),
     ) {
+        if !about.part.is_whole() {
+            return self.part(line, about, surroundings.context, each);
+        }
         let record = match surroundings.notes {
             Some(notes) => classify_noting(line, &self.hint, notes),
             None => classify(line, &self.hint),
@@ -265,18 +316,54 @@ impl Side {
                 self.head_end = line.len();
                 self.observed.extend_from_slice(about.observed);
                 self.stream = about.stream;
-                self.truncated = about.truncated;
                 self.begin = about.begin;
             }
-            Step::Join => self.join(line, record, about),
+            Step::Join => self.join(line, record),
         }
     }
 
-    fn join(&mut self, line: &[u8], record: Record, about: &About<'_>) {
+    /// Hands out a part of a line at once; nothing joins it.
+    fn part(
+        &mut self,
+        bytes: &[u8],
+        about: &About<'_>,
+        context: &Context,
+        each: &mut impl FnMut(&Entry<'_>),
+    ) {
+        // The message is all of the part, so that the messages of all parts add up to the line.
+        let first = (about.part.index == 0).then(|| Record {
+            message: Span::new(0, bytes.len()),
+            quoted: false,
+            rest: Span::default(),
+            ..classify(bytes, &self.hint)
+        });
+        if let Some(record) = &first {
+            self.joiner.close();
+            self.finish(context, each);
+            self.hint.learn(record);
+        }
+        let giant = match (self.giant.take(), &first) {
+            (Some(giant), None) => giant,
+            (_, Some(record)) => Giant::new(bytes, record, about),
+            (None, None) => Giant::new(bytes, &Record::default(), about),
+        };
+        each(&Entry {
+            bytes,
+            record: &first.unwrap_or_else(|| giant.record(bytes.len())),
+            head_end: bytes.len(),
+            observed: &giant.observed,
+            stream: giant.stream,
+            context: *context,
+            part: Some(giant.part(about.part)),
+            notes: None,
+        });
+        self.giant = (!about.part.is_last).then_some(giant);
+    }
+
+    fn join(&mut self, line: &[u8], record: Record) {
         self.bytes.push(b'\n');
         let start = self.bytes.len();
         self.bytes.extend_from_slice(line);
-        self.truncated |= about.truncated;
         // java.util.logging says the level in its second line, .NET the message.
         if self.record.severity == 0 && matches!(record.source, Source::Header | Source::Token) {
             self.record.level = record.level;
@@ -305,7 +392,7 @@ impl Side {
             observed: &self.observed,
             stream: self.stream,
             context: *context,
-            truncated: self.truncated,
+            part: None,
             notes: self.notes.as_deref(),
         });
         self.open = false;

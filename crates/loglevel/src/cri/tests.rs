@@ -1,4 +1,4 @@
-use super::{Entry, Joined, Joiner, Stream, parse, parse_json_file};
+use super::{Entry, Joiner, Stream, parse, parse_json_file};
 
 #[test]
 fn cri_lines_come_apart() {
@@ -65,53 +65,65 @@ fn entry(stream: Stream, partial: bool, content: &[u8]) -> Entry<'_> {
     }
 }
 
-#[test]
-fn fragments_of_each_stream_join_apart_from_the_other() {
-    let mut joiner = Joiner::new(1 << 20);
-    assert_eq!(
-        joiner.push(&entry(Stream::Stdout, true, b"a")),
-        Joined::Pending
+/// What a joiner hands out for an entry: text, number of the part, whether it is the last.
+fn push(
+    joiner: &mut Joiner,
+    stream: Stream,
+    partial: bool,
+    content: &str,
+) -> Vec<(String, u32, bool)> {
+    let mut seen = Vec::new();
+    joiner.push(
+        &entry(stream, partial, content.as_bytes()),
+        |bytes, part| {
+            let text = String::from_utf8(bytes.to_vec()).unwrap();
+            seen.push((text, part.index, part.is_last));
+        },
     );
-    let other = joiner.push(&entry(Stream::Stderr, false, b"x"));
-    assert_eq!(
-        other,
-        Joined::Line {
-            line: b"x",
-            truncated: false
-        }
-    );
-    assert!(joiner.is_pending(Stream::Stdout) && !joiner.is_pending(Stream::Stderr));
-    let whole = joiner.push(&entry(Stream::Stdout, false, b"b"));
-    assert_eq!(
-        whole,
-        Joined::Line {
-            line: b"ab",
-            truncated: false
-        }
-    );
-    assert_eq!(joiner.finish(Stream::Stdout), None);
+    seen
+}
+
+fn part(text: &str, index: u32, is_last: bool) -> (String, u32, bool) {
+    (text.to_owned(), index, is_last)
 }
 
 #[test]
-fn a_line_beyond_the_limit_is_cut_and_says_so() {
-    let mut joiner = Joiner::new(3);
-    joiner.push(&entry(Stream::Stdout, true, b"ab"));
-    joiner.push(&entry(Stream::Stdout, true, b"cd"));
-    let whole = joiner.push(&entry(Stream::Stdout, false, b"ef"));
+fn fragments_of_each_stream_join_apart_from_the_other() {
+    let mut joiner = Joiner::new(1 << 20);
+    assert_eq!(push(&mut joiner, Stream::Stdout, true, "a"), []);
     assert_eq!(
-        whole,
-        Joined::Line {
-            line: b"abc",
-            truncated: true
-        }
+        push(&mut joiner, Stream::Stderr, false, "x"),
+        [part("x", 0, true)]
+    );
+    assert!(joiner.is_pending(Stream::Stdout) && !joiner.is_pending(Stream::Stderr));
+    assert_eq!(
+        push(&mut joiner, Stream::Stdout, false, "b"),
+        [part("ab", 0, true)]
+    );
+    joiner.finish(Stream::Stdout, |_, _| panic!("nothing is left"));
+}
+
+#[test]
+fn a_line_beyond_the_limit_comes_in_parts() {
+    let mut joiner = Joiner::new(4);
+    assert_eq!(push(&mut joiner, Stream::Stdout, true, "abc"), []);
+    assert_eq!(
+        push(&mut joiner, Stream::Stdout, true, "def"),
+        [part("abcd", 0, false)]
     );
     assert_eq!(
-        joiner.push(&entry(Stream::Stdout, false, b"abcd")),
-        Joined::Line {
-            line: b"abc",
-            truncated: true
-        }
+        push(&mut joiner, Stream::Stdout, false, "ghi"),
+        [part("efgh", 1, false), part("i", 2, true)]
     );
-    joiner.push(&entry(Stream::Stdout, true, b"z"));
-    assert_eq!(joiner.finish(Stream::Stdout), Some((&b"z"[..], false)));
+    assert_eq!(
+        push(&mut joiner, Stream::Stdout, false, "abcde"),
+        [part("abcd", 0, false), part("e", 1, true)]
+    );
+    push(&mut joiner, Stream::Stdout, true, "z");
+    let mut left = Vec::new();
+    joiner.finish(Stream::Stdout, |bytes, part| {
+        left.push((bytes.to_vec(), part.is_last))
+    });
+    assert_eq!(left, [(b"z".to_vec(), true)]);
+    assert!(!joiner.is_pending(Stream::Stdout) && joiner.n_pending() == 0);
 }

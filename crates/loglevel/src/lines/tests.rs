@@ -2,33 +2,49 @@ use proptest::prelude::*;
 
 use super::Lines;
 
-fn lines(chunks: &[&[u8]], limit: usize) -> Vec<(String, bool)> {
-    let (mut lines, mut seen) = (Lines::new(limit), Vec::new());
+/// Lines with the number of their part, and whether it is the last.
+fn lines(chunks: &[&[u8]], limit: usize) -> Vec<(String, u32, bool)> {
+    let (mut lines, mut seen, mut n_taken) = (Lines::new(limit), Vec::new(), 0);
     let mut each = |line: super::Line<'_>| {
+        n_taken += line.n_taken;
         seen.push((
             String::from_utf8_lossy(line.bytes).into_owned(),
-            line.truncated,
-        ))
+            line.part.index,
+            line.part.is_last,
+        ));
     };
     for chunk in chunks {
         lines.push(chunk, &mut each);
     }
     lines.finish(&mut each);
+    assert_eq!(lines.n_pending(), 0);
+    let n_bytes: usize = chunks.iter().map(|chunk| chunk.len()).sum();
+    assert_eq!(n_taken, n_bytes, "every byte belongs to a line");
     seen
 }
 
 #[test]
-fn the_last_line_needs_no_newline_and_long_ones_are_cut() {
-    let found = lines(&[b"a\n\nbcdef", b"gh\nlast"], 4);
-    let expected = [("a", false), ("", false), ("bcde", true), ("last", false)];
-    assert_eq!(found, expected.map(|(line, cut)| (line.to_owned(), cut)));
+fn the_last_line_needs_no_newline_and_long_ones_come_in_parts() {
+    let found = lines(&[b"a\n\nbcdef", b"ghijk\nlast"], 4);
+    let expected = [
+        ("a", 0, true),
+        ("", 0, true),
+        ("bcde", 0, false),
+        ("fghi", 1, false),
+        ("jk", 2, true),
+        ("last", 0, true),
+    ];
+    assert_eq!(
+        found,
+        expected.map(|(line, index, is_last)| (line.to_owned(), index, is_last))
+    );
 }
 
 #[test]
-fn a_line_cut_exactly_at_the_limit_is_whole() {
+fn a_line_exactly_at_the_limit_is_whole() {
     assert_eq!(
         lines(&[b"ab", b"cd", b"\n"], 4),
-        [("abcd".to_owned(), false)]
+        [("abcd".to_owned(), 0, true)]
     );
 }
 

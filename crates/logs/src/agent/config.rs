@@ -87,6 +87,17 @@ pub enum Sink {
     },
 }
 
+impl Sink {
+    /// Longest record, in bytes; a longer line is shipped in parts. Loki's default `max_line_size` is 256 KiB, and a record
+    /// of Datadog's, escapes included, may have 1 MB.
+    pub(crate) fn record_bytes_max(&self) -> usize {
+        match self {
+            Sink::Loki { .. } | Sink::Datadog { .. } => 256 << 10,
+            Sink::Stdout {} | Sink::File { .. } | Sink::Otlp { .. } => 1 << 20,
+        }
+    }
+}
+
 /// How OTLP is spoken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -74,19 +74,19 @@ impl NotRead<'_> {
     }
 }
 
-/// A file holds records beyond the limit of one, whose ends were dropped.
-pub(super) struct Shortened<'a> {
+/// A file holds lines beyond the limit of a record, which are shipped in parts.
+pub(super) struct InParts<'a> {
     pub(super) path: &'a Path,
     /// The first of them in this file, the only one that is said.
     pub(super) is_first: bool,
-    pub(super) n_records: u64,
+    pub(super) n_parts: u64,
 }
 
-impl Shortened<'_> {
+impl InParts<'_> {
     pub(super) fn emit(self, metrics: &Metrics) {
-        metrics.shortened.inc_by(self.n_records);
+        metrics.parts.inc_by(self.n_parts);
         if self.is_first {
-            warn!(path = %self.path.display(), "Records are longer than the limit and lose their ends");
+            warn!(path = %self.path.display(), "Lines are longer than a record may be and are shipped in parts");
         }
     }
 }

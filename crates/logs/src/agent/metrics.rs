@@ -32,7 +32,7 @@ pub(crate) struct Metrics {
     pub(crate) sent: Counter,
     pub(crate) retry: Counter,
     pub(crate) dropped: Counter,
-    pub(crate) shortened: Counter,
+    pub(crate) parts: Counter,
     pub(crate) lag_bytes: Gauge,
     pub(crate) lag: Gauge<f64, AtomicU64>,
     pub(crate) files: Gauge,
@@ -69,9 +69,9 @@ impl Metrics {
             m.multiline_joined.clone(),
         );
         r.register(
-            "shortened",
-            "Records longer than the limit, which lost their ends",
-            m.shortened.clone(),
+            "parts",
+            "Parts of lines that are longer than a record may be",
+            m.parts.clone(),
         );
         r.register("sink_sent", "Records the sink has taken", m.sent.clone());
         r.register(

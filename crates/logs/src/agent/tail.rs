@@ -55,16 +55,17 @@ pub(crate) struct Tail {
     pub(crate) is_retired: bool,
     /// Consecutive reads that found nothing.
     pub(crate) n_quiet: u32,
-    /// A record was longer than the limit.
-    pub(crate) has_shortened: bool,
+    /// A line came in parts.
+    pub(crate) has_parts: bool,
 }
 
 impl Tail {
-    /// Opens a file; `offset` says where to go on for an inode and head hash.
+    /// Opens a file whose lines come in parts beyond `record_bytes_max`; `offset` says where to go on for an inode and head hash.
     pub(crate) fn open(
         path: &Path,
         origin: Arc<Origin>,
         default_level: DefaultLevel,
+        record_bytes_max: usize,
         offset: impl Fn(u64, u64) -> Option<u64>,
     ) -> io::Result<Tail> {
         let mut file = File::open(path)?;
@@ -74,7 +75,8 @@ impl Tail {
             .unwrap_or(0)
             .min(metadata.len());
         file.seek(SeekFrom::Start(start))?;
-        let stream = Stream::new(Wrapper::Detect, Context::default());
+        let stream =
+            Stream::new(Wrapper::Detect, Context::default()).with_record_limit(record_bytes_max);
         let stream = match default_level {
             DefaultLevel::Unknown => stream,
             DefaultLevel::Stream => stream.with_defaults(Level::Info, Level::Error),
@@ -90,7 +92,7 @@ impl Tail {
             stream,
             is_retired: false,
             n_quiet: 0,
-            has_shortened: false,
+            has_parts: false,
         })
     }
 

@@ -13,7 +13,7 @@ fn holds(condition: &str, line: &str) -> bool {
         observed: b"",
         stream: None,
         context: Context::default(),
-        truncated: false,
+        part: None,
         notes: None,
     };
     Condition::parse(condition).unwrap().matches(&entry)

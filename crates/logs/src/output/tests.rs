@@ -77,3 +77,38 @@ fn a_terminal_gets_no_control_bytes_from_a_log() {
         "{pretty:?}"
     );
 }
+
+#[test]
+fn parts_of_a_line_say_which_ones_they_are() {
+    let (head, tail) = (format!("level=warn msg=\"{}", "a".repeat(48)), "\"long\"");
+    let text = format!("2026-09-11T07:22:25.5Z stderr F {head}{tail}\n");
+    let mut stream = Stream::new(Wrapper::Detect, Context::default()).with_record_limit(64);
+    let (mut json, mut raw) = (Vec::new(), Vec::new());
+    let mut each = |entry: &crate::entry::Entry<'_>| {
+        write(entry, &Output::Json, &[], &mut json);
+        write(entry, &Output::Raw, &[], &mut raw);
+    };
+    stream.push(text.as_bytes(), 0, &mut each);
+    stream.finish(0, &mut each);
+    assert_eq!(raw, format!("{head}{tail}\n").as_bytes());
+    let parts: Vec<Value> = String::from_utf8(json)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let [first, last] = &parts[..] else {
+        panic!("{parts:?}")
+    };
+    assert_eq!(first["partial_id"], last["partial_id"]);
+    for (part, ordinal, is_last, message) in
+        [(first, 1, false, head.as_str()), (last, 2, true, tail)]
+    {
+        assert_eq!(part["partial_message"], true);
+        assert_eq!(part["partial_ordinal"], ordinal);
+        assert_eq!(part["partial_last"], is_last);
+        assert_eq!(
+            (&part["level"], &part["msg"]),
+            (&"warn".into(), &message.into())
+        );
+    }
+}

@@ -4,4 +4,5 @@
 
 mod agent;
 mod child;
+mod grpc;
 mod sink;

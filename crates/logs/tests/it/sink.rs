@@ -6,15 +6,25 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, any_value};
+use prost::Message;
 use regex::bytes::Regex;
+use serde_json::Value;
+
+use crate::grpc;
 
 /// What the sink speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Otlp,
+    Grpc,
     Loki,
     Datadog,
 }
+
+/// Every kind.
+pub(crate) const KINDS: [Kind; 4] = [Kind::Otlp, Kind::Grpc, Kind::Loki, Kind::Datadog];
 
 /// How the sink answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,17 +34,21 @@ pub(crate) enum Mood {
     Status(u16),
     /// After a while.
     Slow,
+    /// Never, although it takes what it gets: a kill now makes the agent send it again.
+    Silent,
     /// Not at all: it hangs up.
     HangsUp,
+    /// With what is no answer.
+    Nonsense,
 }
 
 #[derive(Default)]
-struct State {
+pub(crate) struct State {
     /// How often each counter was taken.
     seen: BTreeMap<u64, u32>,
     /// Everything that was taken.
-    bodies: Vec<u8>,
-    n_answers: u64,
+    bodies: Vec<Vec<u8>>,
+    pub(crate) n_answers: u64,
 }
 
 /// A sink that listens on a port of its own until the test ends.
@@ -43,6 +57,13 @@ pub(crate) struct Sink {
     port: u16,
     state: Arc<Mutex<State>>,
     mood: Arc<Mutex<Mood>>,
+}
+
+/// One record as it was taken.
+struct Taken {
+    text: Vec<u8>,
+    /// Id and ordinal of a part.
+    part: Option<(String, u64)>,
 }
 
 impl Sink {
@@ -56,6 +77,9 @@ impl Sink {
         };
         let (state, mood) = (sink.state.clone(), sink.mood.clone());
         std::thread::spawn(move || {
+            if kind == Kind::Grpc {
+                return grpc::serve(listener, &state, &mood);
+            }
             for stream in listener.incoming() {
                 let (state, mood) = (state.clone(), mood.clone());
                 // A client that was killed breaks its connection; that is the test.
@@ -70,6 +94,7 @@ impl Sink {
         let endpoint = format!("endpoint: 'http://127.0.0.1:{}'", self.port);
         match self.kind {
             Kind::Otlp => format!("otlp: {{{endpoint}}}"),
+            Kind::Grpc => format!("otlp: {{{endpoint}, protocol: grpc}}"),
             Kind::Loki => format!("loki: {{{endpoint}}}"),
             Kind::Datadog => format!("datadog: {{{endpoint}, api_key: k}}"),
         }
@@ -95,11 +120,98 @@ impl Sink {
         self.state.lock().unwrap().n_answers
     }
 
-    /// Whether `part` is in anything that was taken.
-    pub(crate) fn took(&self, part: &[u8]) -> bool {
-        let state = self.state.lock().unwrap();
-        memchr::memmem::find(&state.bodies, part).is_some()
+    /// How many batches were taken.
+    pub(crate) fn n_taken(&self) -> usize {
+        self.state.lock().unwrap().bodies.len()
     }
+
+    /// The lines that were taken, in the order of their bytes; parts are put together in the order of their numbers.
+    pub(crate) fn lines(&self) -> Vec<Vec<u8>> {
+        let (mut lines, mut parts) = (Vec::new(), BTreeMap::<_, BTreeMap<_, _>>::new());
+        for body in &self.state.lock().unwrap().bodies {
+            for taken in records(self.kind, body) {
+                match taken.part {
+                    None => lines.push(taken.text),
+                    Some((id, ordinal)) => {
+                        parts.entry(id).or_default().insert(ordinal, taken.text);
+                    }
+                }
+            }
+        }
+        lines.extend(parts.into_values().map(|parts| {
+            let parts: Vec<_> = parts.into_values().collect();
+            parts.concat()
+        }));
+        lines.sort();
+        lines
+    }
+}
+
+/// The records of a batch.
+fn records(kind: Kind, body: &[u8]) -> Vec<Taken> {
+    match kind {
+        Kind::Otlp | Kind::Grpc => otlp_records(body),
+        Kind::Loki => {
+            let batch: Value = serde_json::from_slice(body).unwrap();
+            let streams = batch["streams"].as_array().unwrap();
+            let values = streams
+                .iter()
+                .flat_map(|stream| stream["values"].as_array().unwrap());
+            values
+                .map(|value| json_record(&value[1], &value[2]))
+                .collect()
+        }
+        Kind::Datadog => {
+            let batch: Vec<Value> = serde_json::from_slice(body).unwrap();
+            batch
+                .iter()
+                .map(|record| json_record(&record["message"], record))
+                .collect()
+        }
+    }
+}
+
+fn json_record(text: &Value, about: &Value) -> Taken {
+    // Loki's metadata are strings, Datadog's attributes are not.
+    let ordinal = match &about["partial_ordinal"] {
+        Value::String(text) => text.parse().ok(),
+        other => other.as_u64(),
+    };
+    let id = about["partial_id"].as_str().map(str::to_owned);
+    Taken {
+        text: text.as_str().unwrap().as_bytes().to_vec(),
+        part: id.zip(ordinal),
+    }
+}
+
+fn otlp_records(body: &[u8]) -> Vec<Taken> {
+    let text = |value: &Option<AnyValue>| match value {
+        Some(AnyValue {
+            value: Some(any_value::Value::StringValue(text)),
+        }) => text.clone(),
+        other => panic!("{other:?}"),
+    };
+    let request = ExportLogsServiceRequest::decode(body).unwrap();
+    let scopes = request
+        .resource_logs
+        .iter()
+        .flat_map(|logs| &logs.scope_logs);
+    let records = scopes.flat_map(|scope| &scope.log_records);
+    records
+        .map(|record| {
+            let attribute = |key: &str| {
+                let mut found = record.attributes.iter();
+                found
+                    .find(|pair| pair.key == key)
+                    .map(|pair| text(&pair.value))
+            };
+            Taken {
+                text: text(&record.body).into_bytes(),
+                part: attribute("partial_id")
+                    .zip(attribute("partial_ordinal").map(|ordinal| ordinal.parse().unwrap())),
+            }
+        })
+        .collect()
 }
 
 /// The counters in a body: `counter=12;`.
@@ -140,6 +252,12 @@ fn serve(
         let status = match mood {
             Mood::Status(status) => status,
             Mood::HangsUp => return Ok(()),
+            Mood::Nonsense => return writer.write_all(b"I have no idea\r\n\r\n"),
+            Mood::Silent => {
+                take(&mut state.lock().unwrap(), &body);
+                // Until the client goes away.
+                return reader.read_exact(&mut [0]);
+            }
             Mood::Well | Mood::Slow => {
                 if mood == Mood::Slow {
                     std::thread::sleep(Duration::from_millis(700));
@@ -154,9 +272,10 @@ fn serve(
     }
 }
 
-fn take(state: &mut State, body: &[u8]) {
+/// Counts what a batch holds.
+pub(crate) fn take(state: &mut State, body: &[u8]) {
     for n in counters(body) {
         *state.seen.entry(n).or_default() += 1;
     }
-    state.bodies.extend_from_slice(body);
+    state.bodies.push(body.to_vec());
 }

@@ -8,6 +8,7 @@ use super::Batch;
 use crate::agent::tail::Origin;
 use crate::entry::Entry;
 use crate::json;
+use crate::output::part_of;
 
 /// An open JSON array.
 #[derive(Default)]
@@ -31,6 +32,9 @@ impl Builder {
         }
         if let Some(moment) = entry.moment() {
             let _ = write!(self.body, ",\"timestamp\":{}", moment / 1_000_000);
+        }
+        if let Some(part) = entry.part {
+            part_of(&part, &mut self.body);
         }
         let tags = format!(
             "kube_namespace:{},pod_name:{},kube_container_name:{},log_format:{}",

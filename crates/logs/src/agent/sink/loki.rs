@@ -40,7 +40,16 @@ impl Builder {
         values.extend_from_slice(entry.record.level.loki().as_bytes());
         values.extend_from_slice(b"\",\"pod\":\"");
         json::escape(origin.pod.as_bytes(), values);
-        values.extend_from_slice(b"\"}]");
+        values.push(b'"');
+        if let Some(part) = entry.part {
+            // Structured metadata are strings.
+            let _ = write!(
+                values,
+                ",\"partial_message\":\"true\",\"partial_id\":\"{:016x}\",\"partial_ordinal\":\"{}\",\"partial_last\":\"{}\"",
+                part.id, part.number, part.is_last
+            );
+        }
+        values.extend_from_slice(b"}]");
         self.n_bytes += values.len() - before;
         self.n_records += 1;
     }

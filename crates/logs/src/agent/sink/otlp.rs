@@ -14,6 +14,7 @@ use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 use super::Batch;
 use crate::agent::tail::Origin;
 use crate::entry::Entry;
+use crate::json;
 
 /// Encoded records by container.
 #[derive(Default)]
@@ -86,15 +87,21 @@ fn record(entry: &Entry<'_>, out: &mut Vec<u8>) {
             out,
         );
     }
-    let body = String::from_utf8_lossy(entry.bytes);
-    nested(5, 1, body.as_bytes(), out);
+    nested(5, 1, &json::utf8(entry.bytes), out);
     attribute("log.format", record.format.name(), out);
     attribute("log.level_source", record.source.name(), out);
     if let Some(stream) = entry.stream {
         attribute("log.iostream", stream.name(), out);
     }
-    if entry.truncated {
-        attribute("log.truncated", "true", out);
+    if let Some(part) = entry.part {
+        attribute("partial_message", "true", out);
+        attribute("partial_id", &format!("{:016x}", part.id), out);
+        attribute("partial_ordinal", &part.number.to_string(), out);
+        attribute(
+            "partial_last",
+            if part.is_last { "true" } else { "false" },
+            out,
+        );
     }
     moment(11, entry.observed_moment(), out);
 }
