@@ -101,6 +101,11 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "ZONE", default_value = "cloud.example.com")]
     pub(crate) zone: String,
 
+    /// Sign the answers of the balanced zone (DNSSEC), each cluster with a key of its own that is kept
+    /// in its folder.
+    #[arg(long)]
+    pub(crate) dnssec: bool,
+
     /// How often a cluster asks the others who is healthy, as a number and a unit (5s, 1m); 0s asks
     /// never. Like k8gb's RECONCILE_REQUEUE_SECONDS, whose default of 30s is kept.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
@@ -182,6 +187,31 @@ pub(crate) struct RunGslbArgs {
     /// until the API server has been read.
     #[arg(long, value_name = "DIR", env = "FLOTILLA_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
+
+    /// Sign answers (DNSSEC) with the key of this cluster.
+    #[arg(long, env = "FLOTILLA_DNSSEC")]
+    pub(crate) dnssec: bool,
+
+    /// The key for --dnssec, PKCS #8 in PEM, such as a mounted Secret; made when there is none.
+    /// Default: dnssec.pem in the data folder.
+    #[arg(long, value_name = "FILE", env = "FLOTILLA_DNSSEC_KEY")]
+    pub(crate) dnssec_key: Option<PathBuf>,
+
+    /// Where to listen for DNS over TLS, such as 0.0.0.0:853.
+    #[arg(long, value_name = "IP:PORT", requires = "tls_cert")]
+    pub(crate) dns_tls_listen: Option<SocketAddr>,
+
+    /// Where to listen for DNS over HTTPS (path /dns-query), such as 0.0.0.0:443.
+    #[arg(long, value_name = "IP:PORT", requires = "tls_cert")]
+    pub(crate) dns_https_listen: Option<SocketAddr>,
+
+    /// Certificate chain for DNS over TLS and HTTPS, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// Its private key, in PEM.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_key: Option<PathBuf>,
 }
 
 /// `flotilla gslb …`.

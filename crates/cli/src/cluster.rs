@@ -17,7 +17,7 @@ use kube::api::{Api, Patch, PatchParams};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::nameserver::{Copies, NameServer};
+use crate::nameserver::{Copies, Keeping, NameServer};
 use crate::plan::{ClusterPlan, Plan};
 
 /// Addresses each LoadBalancer Service and Ingress gets: two, so that losing one is visible in
@@ -107,6 +107,7 @@ impl Cluster {
         let environment = Environment {
             client: self.api.client("k8gb"),
             dns: self.dns.publisher(),
+            signing: self.dns.signing(),
             metrics: gslb_metrics,
             push: self.dns.take_push(),
             stop: stop.clone(),
@@ -169,7 +170,12 @@ pub(crate) fn name_server(
         registry.with(|registry| DnsMetrics::registered(of_cluster(registry, plan, fleet)));
     let name = &plan.name;
     let config = server::Config::new(name, vec![plan.dns]);
-    NameServer::start(config, copies, plan.data_dir.as_deref(), &metrics)
+    let keeping = Keeping {
+        folder: plan.data_dir.as_deref(),
+        key: None,
+        sign: fleet.dnssec,
+    };
+    NameServer::start(config, copies, keeping, &metrics)
         .with_context(|| format!("cannot serve DNS for cluster {name:?}; {DNS_HINT}"))
 }
 

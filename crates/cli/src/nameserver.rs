@@ -1,16 +1,18 @@
-//! A cluster's DNS server and the zones it answers from.
+//! A cluster's DNS server, the zones it answers from and the key it signs with.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use flotilla_dns::catalog::{Publish, Zones};
+use flotilla_dns::dnssec::key::SigningKey;
+use flotilla_dns::dnssec::{Signer, store};
 use flotilla_dns::keep::Keeper;
 use flotilla_dns::server::{Config, Metrics, Notices, Notifier, NotifierConfig, Server};
 use flotilla_dns::tsig::{Key, key_file};
 use flotilla_dns::update::unix_now;
-use flotilla_gslb::controller::Push;
+use flotilla_gslb::controller::{Push, Signing};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +21,10 @@ use crate::args::CopyArgs;
 
 /// File of the zones in a data folder.
 const SNAPSHOT: &str = "dns-zones";
+/// File of the DNSSEC key.
+const KEY: &str = "dnssec.pem";
+/// File of the other clusters' keys.
+const PEERS: &str = "dnssec-peers";
 /// Notices of changed zones that wait; further ones say nothing new.
 const NOTICES_MAX: usize = 256;
 
@@ -52,21 +58,33 @@ impl Copies {
     }
 }
 
+/// What is kept, and where.
+#[derive(Clone, Copy)]
+pub(crate) struct Keeping<'a> {
+    /// Folder for zones and keys; none keeps nothing.
+    pub(crate) folder: Option<&'a Path>,
+    /// Another file for the DNSSEC key.
+    pub(crate) key: Option<&'a Path>,
+    /// Whether answers are signed.
+    pub(crate) sign: bool,
+}
+
 /// A running DNS server. With a folder it answers at once what it answered before a restart.
 pub(crate) struct NameServer {
     server: Server,
     publisher: Arc<dyn Publish>,
+    signing: Option<Signing>,
     push: Option<Push>,
     notifying: JoinHandle<()>,
     stop: CancellationToken,
 }
 
 impl NameServer {
-    /// Starts it; `folder` is where zones are kept, none keeps nothing.
+    /// Starts it.
     pub(crate) fn start(
         mut config: Config,
         copies: Copies,
-        folder: Option<&Path>,
+        keeping: Keeping<'_>,
         metrics: &Metrics,
     ) -> Result<Self> {
         let Copies {
@@ -74,12 +92,14 @@ impl NameServer {
             transfer_keys,
             secondaries,
         } = copies;
+        let signing = keeping.sign.then(|| signing(keeping)).transpose()?;
+        config.signer = signing.as_ref().map(|signing| Arc::clone(&signing.signer));
         let (sender, notices) = mpsc::channel(NOTICES_MAX);
         config.transfer_keys = push_key.iter().chain(&transfer_keys).cloned().collect();
         config.notices = push_key.clone().map(|key| Notices { key, sender });
         let zones = Zones::timed(unix_now);
-        let publisher: Arc<dyn Publish> = match folder {
-            Some(folder) => Arc::new(Keeper::start(snapshot(folder), Arc::clone(&zones))),
+        let publisher: Arc<dyn Publish> = match keeping.folder {
+            Some(folder) => Arc::new(Keeper::start(folder.join(SNAPSHOT), Arc::clone(&zones))),
             None => Arc::clone(&zones) as _,
         };
         let server = Server::start(&config, &zones, metrics)?;
@@ -101,6 +121,7 @@ impl NameServer {
         Ok(Self {
             server,
             publisher,
+            signing,
             push,
             notifying: tokio::spawn(notifying),
             stop,
@@ -117,6 +138,11 @@ impl NameServer {
         Arc::clone(&self.publisher)
     }
 
+    /// How it signs, for whoever learns the other clusters' keys.
+    pub(crate) fn signing(&self) -> Option<Signing> {
+        self.signing.clone()
+    }
+
     /// Stops answering and writes what is outstanding, once no controller publishes any more.
     pub(crate) async fn stop(self) {
         self.stop.cancel();
@@ -128,6 +154,16 @@ impl NameServer {
     }
 }
 
-fn snapshot(folder: &Path) -> PathBuf {
-    folder.join(SNAPSHOT)
+/// The key of the file, of the folder, or one for this run.
+fn signing(keeping: Keeping<'_>) -> Result<Signing> {
+    let Keeping { folder, key, .. } = keeping;
+    let path = key.map(Path::to_owned);
+    let key = match path.or_else(|| Some(folder?.join(KEY))) {
+        Some(path) => store::open(&path)?,
+        None => SigningKey::generate()?.0,
+    };
+    Ok(Signing {
+        signer: Arc::new(Signer::new(key)),
+        peers_file: folder.map(|folder| folder.join(PEERS)),
+    })
 }

@@ -26,6 +26,8 @@ pub(crate) struct Plan {
     pub(crate) edge: Option<EdgePlan>,
     pub(crate) zone: String,
     pub(crate) parent_zone: String,
+    /// Whether answers of the balanced zone are signed.
+    pub(crate) dnssec: bool,
     /// How often a cluster asks the others; zero is never.
     pub(crate) poll_interval: Duration,
     pub(crate) kubeconfig: PathBuf,
@@ -150,6 +152,7 @@ fn lay_out(
         edge,
         zone,
         parent_zone,
+        dnssec: args.dnssec,
         poll_interval: args.poll_interval,
         kubeconfig: kubeconfig(args, around, base.as_deref()),
         kubeconfig_is_temporary: base.is_none() && args.kubeconfig.is_none(),

@@ -1,7 +1,10 @@
 //! `flotilla run gslb`: the controller and the DNS server on a cluster that is there already.
 
+use std::net::SocketAddr;
+use std::path::Path;
+
 use anyhow::{Context, Result, anyhow, bail};
-use flotilla_dns::server::{self, Metrics as DnsMetrics};
+use flotilla_dns::server::{self, Metrics as DnsMetrics, Tls};
 use flotilla_gslb::config::{Config, Parsed, PushKey};
 use flotilla_gslb::controller::{Environment, Gslb};
 use flotilla_telemetry::logging::{self, Format};
@@ -13,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::{RunCommand, RunGslbArgs};
 use crate::environment;
-use crate::nameserver::{Copies, NameServer};
+use crate::nameserver::{Copies, Keeping, NameServer};
 use crate::up::{Interrupt, STOP_LIMIT};
 
 /// Carries a command out.
@@ -53,15 +56,24 @@ async fn serve(args: &RunGslbArgs, parsed: Parsed, log: Option<&str>) -> Result<
         )
     });
     // First of all: it can answer from what it remembers while the API server is away.
-    let dns = server::Config::new(&config.geo_tag, args.dns_listen.clone());
+    let keeping = Keeping {
+        folder: args.data_dir.as_deref(),
+        key: args.dnssec_key.as_deref(),
+        sign: args.dnssec,
+    };
+    if args.dnssec && keeping.folder.or(keeping.key).is_none() {
+        bail!("--dnssec needs a place for its key: --data-dir or --dnssec-key");
+    }
     let mut copies = Copies::read(&args.copy)?;
     copies.push_key = config.push_key.as_ref().and_then(PushKey::key);
-    let mut dns = NameServer::start(dns, copies, args.data_dir.as_deref(), &dns_metrics)
+    let dns = server_config(args, &config)?;
+    let mut dns = NameServer::start(dns, copies, keeping, &dns_metrics)
         .context("cannot serve DNS; --dns-listen chooses other addresses")?;
     serve_metrics(&config, &registry, &stop).await?;
     let environment = Environment {
         client: client(args).await?,
         dns: dns.publisher(),
+        signing: dns.signing(),
         metrics: gslb_metrics,
         push: dns.take_push(),
         stop: stop.clone(),
@@ -86,6 +98,29 @@ async fn serve(args: &RunGslbArgs, parsed: Parsed, log: Option<&str>) -> Result<
         let _ = tokio::task::spawn_blocking(move || traces.shutdown()).await;
     }
     Ok(())
+}
+
+/// Where and how to answer.
+fn server_config(args: &RunGslbArgs, config: &Config) -> Result<server::Config> {
+    let mut server = server::Config::new(&config.geo_tag, args.dns_listen.clone());
+    if let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) {
+        let read = |path: &Path| {
+            std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+        };
+        let (chain, secret) = (read(certificate)?, read(key)?);
+        let listener = |address: SocketAddr, alpn: &[&str]| {
+            Tls::from_pem(address, &chain, &secret, alpn).with_context(|| {
+                format!("cannot use {} and {}", certificate.display(), key.display())
+            })
+        };
+        if let Some(address) = args.dns_tls_listen {
+            server.tls.push(listener(address, &["dot"])?);
+        }
+        if let Some(address) = args.dns_https_listen {
+            server.https.push(listener(address, &["h2", "http/1.1"])?);
+        }
+    }
+    Ok(server)
 }
 
 /// `--log` and RUST_LOG before LOG_LEVEL; LOG_FORMAT, when set, before what the terminal suggests.

@@ -12,6 +12,7 @@
 //! | a name without such records, or above other names | NODATA: NOERROR with the SOA in authority |
 //! | a name that does not exist | the closest wildcard's records, else NXDOMAIN with the SOA in authority |
 //! | ANY | one HINFO record (RFC 8482) |
+//! | SRV, MX, SVCB, HTTPS | those, and the addresses of the hosts they name that this zone has, as far as there is room |
 //!
 //! Of sets that ask for it only what is near the client is given: near the subnet a resolver names (RFC 7871), else near the sender.
 //! The subnet is given back with the length of the network the answer is good for, 0 when it does not depend on the place.
@@ -22,11 +23,13 @@
 //! 1232); answers that do not fit are cut after a whole record and TC is set. Nothing here allocates, locks or logs.
 
 mod options;
+mod signed;
 
 use std::net::IpAddr;
 
 use crate::catalog::Catalog;
 use crate::cookie::Cookies;
+use crate::dnssec::Signer;
 use crate::geo::Geo;
 use crate::message::query::{Query, Reject};
 use crate::message::writer::{self, RecordParts, Section};
@@ -35,6 +38,8 @@ use crate::name;
 use crate::order::{Arrangement, Entropy};
 use crate::record::{Rcode, Type};
 use crate::zone::{self, NodeRef, OrderRef, RECORDS_PER_SET_MAX, Relocatable, SetRef, Zone};
+
+use signed::Owner;
 
 use options::{EXTENDED_ERROR, Options, extended_error};
 
@@ -65,6 +70,8 @@ pub struct Context<'a> {
     pub cookies: Option<&'a Cookies>,
     /// Tells which addresses are near a client; `None` gives all.
     pub geo: Option<&'a Geo>,
+    /// Signs answers for those who ask for signatures, see [`crate::dnssec`]; `None` leaves them unsigned.
+    pub signer: Option<&'a Signer>,
     /// Unix time in seconds, modulo 2³².
     pub now_seconds: u32,
 }
@@ -145,6 +152,9 @@ pub fn answer(
         writer,
         entropy,
         geo: context.geo,
+        signer: context.signer,
+        dnssec_ok: query.edns.is_some_and(|edns| edns.dnssec_ok),
+        now_seconds: context.now_seconds,
         place: told.map_or(client, |subnet| subnet.address),
         by_place: false,
         authoritative: false,
@@ -231,6 +241,14 @@ impl Step<'_> {
     fn pointer(self, octets: usize) -> u16 {
         0xc000 | (self.at + octets as u16)
     }
+
+    /// The name that starts `octets` in.
+    fn skip(self, octets: usize) -> Self {
+        Step {
+            name: &self.name[octets..],
+            at: self.at + octets as u16,
+        }
+    }
 }
 
 /// Writes one reply.
@@ -238,6 +256,10 @@ struct Scribe<'b> {
     writer: Writer<'b>,
     entropy: &'b mut Entropy,
     geo: Option<&'b Geo>,
+    signer: Option<&'b Signer>,
+    /// The client wants signatures.
+    dnssec_ok: bool,
+    now_seconds: u32,
     /// Where the client is, as far as we are told.
     place: IpAddr,
     /// Whether the answer depends on it.
@@ -286,7 +308,8 @@ impl<'b> Scribe<'b> {
                 Found::Missing(node) => {
                     self.authoritative = true;
                     self.why = node.and_then(NodeRef::why);
-                    self.deny(zone, step.pointer(relative_octets));
+                    self.deny(zone, step, relative_octets);
+                    self.deny_name(zone, step, relative_octets);
                     return Rcode::NXDOMAIN;
                 }
             };
@@ -301,7 +324,8 @@ impl<'b> Scribe<'b> {
                 return Rcode::NOERROR;
             };
             let target_at = self.writer.len() as u16 + 12;
-            self.put_set(Section::Answer, alias, step.pointer(0));
+            let owner = Owner::of(step);
+            self.put_set(Section::Answer, alias, step.pointer(0), Some((zone, owner)));
             let Some(target) = alias.rdata().next().filter(|_| !self.truncated) else {
                 return Rcode::NOERROR;
             };
@@ -329,6 +353,8 @@ impl<'b> Scribe<'b> {
     ) {
         let apex = step.pointer(relative.len());
         let records = zone.apex_records();
+        let owner = Owner::of(step);
+        let is_apex = relative.is_empty();
         match rtype {
             Type::ANY => {
                 let parts = RecordParts {
@@ -338,29 +364,62 @@ impl<'b> Scribe<'b> {
                     rdata: ANY_RDATA,
                 };
                 self.truncated |= !self.writer.put_record(Section::Answer, parts);
+                let rdata = [ANY_RDATA];
+                self.sign(
+                    Section::Answer,
+                    zone,
+                    &owner,
+                    (Type::HINFO, ANY_TTL_SECONDS),
+                    &rdata,
+                );
             }
-            Type::SOA if relative.is_empty() => {
+            Type::SOA if is_apex => {
                 self.truncated |= !self.put_relocatable(Section::Answer, &records.soa, apex);
+                self.sign_soa(Section::Answer, zone, &owner, records.ttl_seconds);
                 if self.put_relocatable(Section::Authority, &records.ns, apex) {
+                    self.sign_ns(Section::Authority, zone, &owner);
                     self.put_glue(zone, apex);
                 }
             }
-            Type::NS if relative.is_empty() => {
+            Type::NS if is_apex => {
                 self.truncated |= !self.put_relocatable(Section::Answer, &records.ns, apex);
+                self.sign_ns(Section::Answer, zone, &owner);
                 self.put_glue(zone, apex);
             }
+            Type::DNSKEY | Type::CDS | Type::CDNSKEY if is_apex && self.signer.is_some() => {
+                self.put_keys(zone, &owner, rtype);
+            }
+            Type::NSEC if self.signer.is_some() => {
+                self.put_types(Section::Answer, zone, node, &owner, relative);
+            }
             _ => match node.set(rtype) {
-                Some(set) => self.put_set(Section::Answer, set, step.pointer(0)),
-                None => self.deny(zone, apex),
+                Some(set) => {
+                    self.put_set(Section::Answer, set, step.pointer(0), Some((zone, owner)));
+                    self.put_targets(zone, set);
+                }
+                None => {
+                    self.deny(zone, step, relative.len());
+                    if self.wants_signatures() {
+                        self.put_types(Section::Authority, zone, node, &owner, relative);
+                    }
+                }
             },
         }
     }
 
-    /// The SOA that tells how long a negative answer holds.
-    fn deny(&mut self, zone: &Zone, apex: u16) {
+    /// The SOA that tells how long a negative answer holds; the apex stands `relative_octets` into the name.
+    fn deny(&mut self, zone: &Zone, step: Step<'_>, relative_octets: usize) {
         self.kind = zone::hash(zone.apex().wire());
-        let soa = &zone.apex_records().negative;
-        self.truncated |= !self.put_relocatable(Section::Authority, soa, apex);
+        let records = zone.apex_records();
+        let apex = step.pointer(relative_octets);
+        self.truncated |= !self.put_relocatable(Section::Authority, &records.negative, apex);
+        let owner = Owner::of(step.skip(relative_octets));
+        self.sign_soa(
+            Section::Authority,
+            zone,
+            &owner,
+            records.negative_ttl_seconds,
+        );
     }
 
     /// Addresses of the apex's name servers, as many as fit.
@@ -381,9 +440,10 @@ impl<'b> Scribe<'b> {
         };
         let cut_name = cut.name();
         self.kind = zone::hash(cut_name);
-        let cut_pointer = step.pointer(relative.len() - cut_name.len());
+        let at_cut = step.skip(relative.len() - cut_name.len());
         let mut target_at = self.writer.len() as u16 + 12;
-        self.put_set(Section::Authority, servers, cut_pointer);
+        self.put_set(Section::Authority, servers, at_cut.pointer(0), None);
+        self.put_delegation_signer(zone, cut, at_cut);
         if self.truncated {
             return;
         }
@@ -405,10 +465,20 @@ impl<'b> Scribe<'b> {
         }
     }
 
-    /// Records of a set in the order it asks for; over UDP as many as fit.
-    fn put_set(&mut self, section: Section, set: SetRef<'_>, owner: u16) {
+    /// Records of a set in the order it asks for; over UDP as many as fit. Those of a zone's own are signed.
+    fn put_set(
+        &mut self,
+        section: Section,
+        set: SetRef<'_>,
+        owner: u16,
+        own: Option<(&Zone, Owner<'_>)>,
+    ) {
+        let own = own.filter(|_| self.wants_signatures());
         let whole = matches!(set.order, OrderRef::Fixed) || set.n_records == 1;
         if whole && self.put_all(section, set, owner) {
+            if let Some((zone, owner)) = own {
+                self.sign_set(section, zone, &owner, set, None);
+            }
             return;
         }
         let nearest = matches!(set.order, OrderRef::Nearest);
@@ -421,12 +491,58 @@ impl<'b> Scribe<'b> {
         };
         let stride = usize::from(set.stride);
         if stride == 0 {
-            return self.put_uneven(section, set, arrangement.positions(), owner);
+            self.put_uneven(section, set, arrangement.positions(), owner);
+        } else {
+            for position in arrangement.positions() {
+                let start = usize::from(*position) * stride;
+                if !self.put_one(section, &set.wire[start..start + stride], owner) {
+                    return;
+                }
+            }
         }
-        for position in arrangement.positions() {
-            let start = usize::from(*position) * stride;
-            if !self.put_one(section, &set.wire[start..start + stride], owner) {
-                return;
+        if let Some((zone, owner)) = own {
+            self.sign_set(section, zone, &owner, set, Some(arrangement.positions()));
+        }
+    }
+
+    /// Addresses of the hosts that SRV, MX, SVCB and HTTPS records name, as many as fit (RFC 2782, RFC 1035 §3.3.9, RFC 9460 §4.1).
+    fn put_targets(&mut self, zone: &Zone, set: SetRef<'_>) {
+        let skip = match set.rtype {
+            Type::SRV => 6,
+            Type::MX | Type::SVCB | Type::HTTPS => 2,
+            _ => return,
+        };
+        if self.truncated {
+            return;
+        }
+        for rdata in set.rdata() {
+            let name = &rdata[skip..];
+            let name = &name[..name::wire_len(name).unwrap_or(0)];
+            let Some(node) =
+                name::strip_suffix(name, zone.apex().wire()).and_then(|n| zone.node(n))
+            else {
+                continue;
+            };
+            for rtype in [Type::A, Type::AAAA] {
+                // All of an order would say too much about sets of which clients get a part.
+                let whole = |set: &SetRef<'_>| {
+                    !matches!(set.order, OrderRef::Nearest)
+                        && !matches!(set.order, OrderRef::Weighted { take, .. } if take > 0)
+                };
+                let Some(set) = node.set(rtype).filter(whole) else {
+                    continue;
+                };
+                for record in set.records() {
+                    let parts = RecordParts {
+                        owner: name,
+                        rtype,
+                        ttl_seconds: set.ttl_seconds(),
+                        rdata: &record[12..],
+                    };
+                    if !self.writer.put_record(Section::Additional, parts) {
+                        return;
+                    }
+                }
             }
         }
     }

@@ -206,6 +206,7 @@ pub fn answer_nanos(n_hosts: usize, mix: Mix) -> Result<f64, name::Error> {
         catalog: &catalog,
         cookies: None,
         geo: None,
+        signer: None,
         now_seconds: 0,
     };
     let client = IpAddr::from([127, 0, 0, 1]);

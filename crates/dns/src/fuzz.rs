@@ -33,6 +33,7 @@ pub fn query(catalog: &Catalog, bytes: &[u8], transport: Transport) {
         catalog,
         cookies: Some(&cookies),
         geo: None,
+        signer: None,
         now_seconds: 1_700_000_000,
     };
     let request = Request {
@@ -145,6 +146,7 @@ fn damaged(catalog: &Catalog, entropy: &mut Entropy) -> Vec<u8> {
             catalog,
             cookies: None,
             geo: None,
+            signer: None,
             now_seconds: 0,
         };
         let client = IpAddr::from([192, 0, 2, 1]);

@@ -10,11 +10,12 @@
 //! ```
 //! Read in this order: [`name`], [`record`], [`message`] are the vocabulary; [`zone`] and [`catalog`] hold what is served;
 //! [`snapshot`] is its form on disk and [`keep`] writes and reads it;
-//! [`answer`], [`order`] and [`geo`] decide what a query gets, [`cookie`] and [`limit`] whether it gets it; [`tsig`] signs,
+//! [`answer`], [`order`] and [`geo`] decide what a query gets, [`cookie`] and [`limit`] whether it gets it, [`dnssec`]
+//! how it is signed for everybody; [`tsig`] signs for one,
 //! `transfer` gives zones away, [`notify`] tells that they changed, [`secondary`] follows somebody else's and [`update`] lets
 //! clusters write into a parent zone; [`server`] has the sockets; [`client`] asks other servers; [`resolver`] walks
 //! delegations; [`mod@bench`] and [`fuzz`] are what measurements and long runs call. Sockets, files, clocks and chance are in
-//! `server`, `client`, `keep`, `bench`, the sending half of `update` and the shell of `resolver`; everything else is pure.
+//! `server`, `client`, `keep`, `dnssec::ask`, `dnssec::store`, `bench`, the sending half of `update` and the shell of `resolver`; everything else is pure.
 
 pub mod name;
 
@@ -37,6 +38,8 @@ pub mod geo;
 pub mod cookie;
 
 pub mod limit;
+
+pub mod dnssec;
 
 pub mod answer;
 

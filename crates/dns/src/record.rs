@@ -46,6 +46,11 @@ types! {
     SRV = 33 "SRV" "RFC 2782";
     OPT = 41 "OPT" "RFC 6891";
     DS = 43 "DS" "RFC 4034";
+    RRSIG = 46 "RRSIG" "RFC 4034";
+    NSEC = 47 "NSEC" "RFC 4034";
+    DNSKEY = 48 "DNSKEY" "RFC 4034";
+    CDS = 59 "CDS" "RFC 7344";
+    CDNSKEY = 60 "CDNSKEY" "RFC 7344";
     SVCB = 64 "SVCB" "RFC 9460";
     HTTPS = 65 "HTTPS" "RFC 9460";
     TSIG = 250 "TSIG" "RFC 8945";

@@ -6,6 +6,7 @@
 //! happens in memory that only the worker writes.
 
 mod aside;
+mod doh;
 mod metrics;
 mod notifier;
 #[cfg(target_os = "linux")]
@@ -26,12 +27,15 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::{self, ServerConfig};
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{self, Context, Request, Transport};
 use crate::catalog::{Catalog, Zones};
 use crate::cookie::Cookies;
+use crate::dnssec::SharedSigner;
 use crate::geo::{CurrentGeo, Geo};
 use crate::limit::RateLimit;
 use crate::message::TCP_OCTETS_MAX;
@@ -80,17 +84,50 @@ pub struct Config {
     pub notices: Option<Notices>,
     /// Listeners for DNS over TLS (RFC 7858), usually on port 853. Default none.
     pub tls: Vec<Tls>,
+    /// Listeners for DNS over HTTPS (RFC 8484), path `/dns-query`, usually on port 443. Default none.
+    pub https: Vec<Tls>,
+    /// Signs answers (DNSSEC). Default none.
+    pub signer: Option<SharedSigner>,
     /// Who may update which zone. Default nobody: updates are answered with NOTIMP.
     pub updates: Option<Arc<Updates>>,
 }
 
-/// A listener for DNS over TLS.
+/// A listener for DNS over TLS or HTTPS.
 #[derive(Debug, Clone)]
 pub struct Tls {
     /// Where to listen; port 0 picks one.
     pub address: SocketAddr,
-    /// Certificate and key. Clients that negotiate a protocol say `dot`, so that should be among the ALPN names, if there are any.
+    /// Certificate and key. Clients that negotiate a protocol say `dot`, or `h2` and
+    /// `http/1.1` for HTTPS, so those should be among the ALPN names, if there are any.
     pub config: Arc<ServerConfig>,
+}
+
+impl Tls {
+    /// A listener at `address` with a certificate chain and its key, both in PEM, that offers the protocols `alpn`.
+    ///
+    /// # Errors
+    /// When there is no certificate or no key in them, or they do not belong together.
+    pub fn from_pem(
+        address: SocketAddr,
+        certificates: &[u8],
+        key: &[u8],
+        alpn: &[&str],
+    ) -> Result<Tls, rustls::Error> {
+        let text = |error: &dyn std::fmt::Display| rustls::Error::General(error.to_string());
+        let chain = CertificateDer::pem_slice_iter(certificates).collect::<Result<Vec<_>, _>>();
+        let chain = chain.map_err(|error| text(&error))?;
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| text(&error))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)?;
+        config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+        Ok(Tls {
+            address,
+            config: Arc::new(config),
+        })
+    }
 }
 
 impl Config {
@@ -110,6 +147,8 @@ impl Config {
             transfer_keys: Vec::new(),
             notices: None,
             tls: Vec::new(),
+            https: Vec::new(),
+            signer: None,
             updates: None,
         }
     }
@@ -167,6 +206,7 @@ pub enum Error {
 pub struct Server {
     addresses: Vec<SocketAddr>,
     tls_addresses: Vec<SocketAddr>,
+    https_addresses: Vec<SocketAddr>,
     workers: Vec<udp::Worker>,
     streams: JoinSet<()>,
     stopping: CancellationToken,
@@ -181,6 +221,7 @@ impl Server {
         let mut server = Server {
             addresses: Vec::new(),
             tls_addresses: Vec::new(),
+            https_addresses: Vec::new(),
             workers: Vec::new(),
             streams: JoinSet::new(),
             stopping: CancellationToken::new(),
@@ -190,6 +231,7 @@ impl Server {
             cookies: Cookies::new(cfg.cookie_secret.unwrap_or_else(rand::random)),
             rate_limit: cfg.rate_limit,
             geo: cfg.geo.clone(),
+            signer: cfg.signer.clone(),
             updates: cfg.updates.clone(),
             transfer_keys: cfg.transfer_keys.clone(),
             notices: cfg.notices.clone(),
@@ -212,6 +254,23 @@ impl Server {
             let acceptor = TlsAcceptor::from(Arc::clone(&tls.config));
             server.serve_streams(cfg, stream, Some(acceptor), &answerer, metrics);
         }
+        for https in &cfg.https {
+            let stream =
+                bind_stream(https.address).map_err(|error| explain(error, https.address, "TCP"))?;
+            let address = stream.local_addr().unwrap_or(https.address);
+            server.https_addresses.push(address);
+            let acceptor = TlsAcceptor::from(Arc::clone(&https.config));
+            server.streams.spawn(doh::serve(
+                stream,
+                acceptor,
+                limits(cfg),
+                server_streams(cfg, &answerer, metrics),
+                server.stopping.clone(),
+            ));
+        }
+        if let Some(signer) = &cfg.signer {
+            metrics.add_signer(&cfg.name, signer);
+        }
         Ok(server)
     }
 
@@ -223,21 +282,11 @@ impl Server {
         answerer: &Arc<Answerer>,
         metrics: &Metrics,
     ) {
-        let limits = Limits {
-            connections_max: cfg.tcp_connections_max,
-            idle: cfg.tcp_idle,
-            message: cfg.tcp_message,
-        };
-        let counters = metrics.worker(&cfg.name);
-        let streams = Arc::new(Streams {
-            answerer: Arc::clone(answerer),
-            counters,
-        });
         self.streams.spawn(serve_tcp(
             listener,
             tls,
-            limits,
-            streams,
+            limits(cfg),
+            server_streams(cfg, answerer, metrics),
             self.stopping.clone(),
         ));
     }
@@ -245,6 +294,11 @@ impl Server {
     /// The addresses of DNS over TLS, in the order of the configuration.
     pub fn tls_addresses(&self) -> &[SocketAddr] {
         &self.tls_addresses
+    }
+
+    /// The addresses of DNS over HTTPS, in the order of the configuration.
+    pub fn https_addresses(&self) -> &[SocketAddr] {
+        &self.https_addresses
     }
 
     /// The addresses listened on, in the order of the configuration, with the ports chosen for 0.
@@ -272,6 +326,21 @@ impl Drop for Server {
         self.stopping.cancel();
         self.workers.iter().for_each(udp::Worker::wake);
     }
+}
+
+fn limits(cfg: &Config) -> Limits {
+    Limits {
+        connections_max: cfg.tcp_connections_max,
+        idle: cfg.tcp_idle,
+        message: cfg.tcp_message,
+    }
+}
+
+fn server_streams(cfg: &Config, answerer: &Arc<Answerer>, metrics: &Metrics) -> Arc<Streams> {
+    Arc::new(Streams {
+        answerer: Arc::clone(answerer),
+        counters: metrics.worker(&cfg.name),
+    })
 }
 
 /// The sockets of one address.
@@ -360,6 +429,7 @@ struct Answerer {
     cookies: Cookies,
     rate_limit: Option<RateLimit>,
     geo: CurrentGeo,
+    signer: Option<SharedSigner>,
     updates: Option<Arc<Updates>>,
     transfer_keys: Vec<Key>,
     notices: Option<Notices>,
@@ -377,6 +447,7 @@ impl Answerer {
             catalog,
             cookies: Some(&self.cookies),
             geo: geo.as_deref(),
+            signer: self.signer.as_deref(),
             now_seconds: now.as_secs() as u32,
         }
     }

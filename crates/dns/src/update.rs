@@ -161,11 +161,12 @@ pub async fn send(
     Ok(())
 }
 
-async fn exchange(
+/// One message to `server` over TCP, and its reply.
+pub(crate) async fn exchange(
     server: SocketAddr,
     source: Option<IpAddr>,
     request: &[u8],
-) -> Result<Vec<u8>, Error> {
+) -> std::io::Result<Vec<u8>> {
     let socket = if server.is_ipv4() {
         TcpSocket::new_v4()?
     } else {

@@ -9,6 +9,7 @@ mod events;
 mod lookups;
 mod peers;
 mod sights;
+mod signers;
 mod watch;
 mod write;
 
@@ -32,6 +33,7 @@ use crate::{
 
 pub(crate) use peers::answer as peer_answer;
 pub(crate) use sights::sighting;
+pub use signers::Signing;
 
 /// Inputs that wait for the engine; whoever sends more waits.
 const INPUTS_MAX: usize = 4096;
@@ -52,6 +54,8 @@ pub struct Environment {
     pub client: Client,
     /// The cluster's DNS server.
     pub dns: Arc<dyn Publish>,
+    /// How the DNS server signs; none leaves answers unsigned.
+    pub signing: Option<Signing>,
     /// Counters and gauges; see [`Gslb::metrics`].
     pub metrics: Metrics,
     /// How changes travel between clusters without being asked for; none leaves polling.
@@ -84,6 +88,7 @@ impl Gslb {
         let Environment {
             client,
             dns,
+            signing,
             metrics,
             push,
             stop,
@@ -100,6 +105,11 @@ impl Gslb {
         tasks.spawn("peers", polling);
         let (sights, watching) = sights::start(&config, inputs.clone());
         tasks.spawn("sights", watching);
+        let signers = signing.map(|signing| {
+            let (signers, learning) = signers::start(&config, signing);
+            tasks.spawn("signers", learning);
+            signers
+        });
         let (lookups, looking) = lookups::start(&config, inputs);
         tasks.spawn("lookups", looking);
         let hands = Hands {
@@ -108,6 +118,7 @@ impl Gslb {
             recorder,
             peers,
             sights,
+            signers,
             lookups,
             metrics,
         };
@@ -130,6 +141,7 @@ struct Hands {
     recorder: events::Recorder,
     peers: peers::Peers,
     sights: sights::Sights,
+    signers: Option<signers::Signers>,
     lookups: lookups::Lookups,
     metrics: Metrics,
 }
@@ -181,6 +193,9 @@ impl Hands {
             Effect::AskSights { host, zone, asking } => self.sights.ask(host, zone, asking),
             Effect::Peers { zone, peers } => {
                 self.sights.set(&zone, peers.clone());
+                if let Some(signers) = &self.signers {
+                    signers.set(&zone, &peers);
+                }
                 self.peers.set(&zone, peers);
             }
             Effect::Resolve { name, name_server } => self.lookups.add(name, name_server),

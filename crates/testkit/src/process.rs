@@ -33,7 +33,7 @@ enum Folder {
 
 impl Flotilla {
     /// Starts `binary up` with `arguments` and waits until it says that it is up. State and
-    /// kubeconfig go to a temporary folder, ports are free ones.
+    /// kubeconfig go to a temporary folder, ports are free ones unless `--dns-port` is given.
     ///
     /// # Panics
     /// When it does not come up; its output is part of the message.
@@ -55,13 +55,14 @@ impl Flotilla {
     }
 
     fn start(binary: &Path, folder: Folder, arguments: &[&str]) -> Self {
-        let dns_port = free_port();
+        let mut pairs = arguments.windows(2);
+        let wanted = pairs.find(|pair| pair[0] == "--dns-port");
+        let dns_port = wanted.map_or_else(free_port, |pair| pair[1].parse().expect("a port"));
         let mut command = Command::new(binary);
-        command
-            .arg("up")
-            .arg("--dns-port")
-            .arg(dns_port.to_string())
-            .args(["--port", "0"]);
+        command.arg("up").args(["--port", "0"]);
+        if wanted.is_none() {
+            command.arg("--dns-port").arg(dns_port.to_string());
+        }
         if !arguments.contains(&"--data-dir") {
             command.arg("--data-dir").arg(folder.path());
         }

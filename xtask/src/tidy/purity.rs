@@ -48,6 +48,8 @@ const SHELLS: &[(&str, &[&str])] = &[
             "bench",
             "client",
             "client/*",
+            "dnssec/ask",
+            "dnssec/store",
             "keep",
             "resolver",
             "resolver/front",

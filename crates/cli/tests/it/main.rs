@@ -10,6 +10,7 @@ mod kubectl;
 mod lifecycle;
 mod partition;
 mod snapshot;
+mod walks;
 
 use std::path::PathBuf;
 

@@ -10,6 +10,7 @@ use crate::zone::{Entry, NameServer, RecordSet, Settings};
 mod options;
 mod properties;
 mod rules;
+mod signed;
 
 fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
@@ -108,6 +109,7 @@ fn answer_into(
         catalog,
         cookies: None,
         geo: None,
+        signer: None,
         now_seconds: 0,
     };
     let client = [127, 0, 0, 1].into();

@@ -11,6 +11,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use crate::answer::{Reply, Transport};
+use crate::dnssec::SharedSigner;
 use crate::record::Rcode;
 
 /// Codes counted one by one; higher ones share the last place.
@@ -67,10 +68,12 @@ pub(crate) fn increment(counter: &AtomicU64) {
 ///
 /// Served as `flotilla_dns_queries_total{server,transport}`, `flotilla_dns_replies_total{server,rcode}`,
 /// `flotilla_dns_replies_truncated_total{server}`, `flotilla_dns_queries_dropped_total{server}`,
-/// `flotilla_dns_replies_limited_total{server}`, `flotilla_dns_tcp_connections_total{server}` and `flotilla_dns_socket_errors_total{server}`.
+/// `flotilla_dns_replies_limited_total{server}`, `flotilla_dns_tcp_connections_total{server}`, `flotilla_dns_socket_errors_total{server}` and
+/// `flotilla_dns_signatures_total{server}`.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
     workers: Arc<Mutex<Vec<Registered>>>,
+    signers: Arc<Mutex<Vec<(String, SharedSigner)>>>,
 }
 
 #[derive(Debug)]
@@ -99,6 +102,14 @@ impl Metrics {
             .unwrap_or_else(PoisonError::into_inner)
             .push(registered);
         counters
+    }
+
+    /// Counts what a server signs.
+    pub(crate) fn add_signer(&self, server: &str, signer: &SharedSigner) {
+        self.signers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((server.to_owned(), Arc::clone(signer)));
     }
 
     /// Queries received so far over all servers.
@@ -198,7 +209,19 @@ impl Collector for Metrics {
             "Datagrams not received or sent",
             "",
         );
-        self.encode_counter(encoder, errors, plain(|counters| &counters.socket_errors))
+        self.encode_counter(encoder, errors, plain(|counters| &counters.socket_errors))?;
+        let signers = self.signers.lock().unwrap_or_else(PoisonError::into_inner);
+        if signers.is_empty() {
+            return Ok(());
+        }
+        let (name, help) = ("flotilla_dns_signatures", "DNSSEC signatures made");
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (server, signer) in signers.iter() {
+            family
+                .encode_family(&[("server", server.as_str())])?
+                .encode_counter::<NoLabelSet, u64, u64>(&signer.n_signed(), None)?;
+        }
+        Ok(())
     }
 }
 

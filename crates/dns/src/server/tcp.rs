@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::metrics::{Counters, increment};
 
 /// Pause after `accept` failed, which it does while file descriptors are short.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Octets read ahead per connection.
 const READ_AHEAD_OCTETS: usize = 1024;
 

@@ -436,3 +436,71 @@ fn queries_are_answered_over_tls_and_plain_ones_there_are_not() {
         server.stop().await;
     });
 }
+
+/// What a server answers to an HTTP/1.1 request over TLS: the status line, the headers and the body.
+async fn https(
+    connector: &tokio_rustls::TlsConnector,
+    address: SocketAddr,
+    request: &[u8],
+) -> (String, Vec<u8>) {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let server_name = "localhost".try_into().unwrap();
+    let mut stream = connector.connect(server_name, stream).await.unwrap();
+    stream.write_all(request).await.unwrap();
+    let mut all = Vec::new();
+    let _ = stream.read_to_end(&mut all).await;
+    let end = all.windows(4).position(|w| w == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8(all[..end].to_vec()).unwrap();
+    (head.to_ascii_lowercase(), all[end + 4..].to_vec())
+}
+
+#[test]
+fn queries_are_answered_over_https() {
+    use base64::Engine;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (config, connector) = tls_pair();
+        let mut cfg = Config::new("test", vec![]);
+        cfg.https = vec![Tls {
+            address: "127.0.0.1:0".parse().unwrap(),
+            config,
+        }];
+        let server = Server::start(&cfg, &zones(3), &Metrics::default()).unwrap();
+        let address = server.https_addresses()[0];
+        let query = query(None);
+        let encoded = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(&query);
+        let end = "Host: localhost\r\nConnection: close\r\n";
+        let get = |path: &str| format!("GET {path} HTTP/1.1\r\n{end}\r\n").into_bytes();
+        let post = |media_type: &str, body: &[u8]| {
+            let octets = body.len();
+            let head = format!(
+                "POST /dns-query HTTP/1.1\r\nContent-Type: {media_type}\r\nContent-Length: {octets}\r\n{end}\r\n"
+            );
+            [head.as_bytes(), body].concat()
+        };
+        let ours = "application/dns-message";
+        for request in [get(&format!("/dns-query?dns={encoded}")), post(ours, &query)] {
+            let (head, body) = https(&connector, address, &request).await;
+            assert!(head.starts_with("http/1.1 200"), "{head}");
+            assert!(head.contains("content-type: application/dns-message"), "{head}");
+            assert!(head.contains("cache-control: max-age=5"), "{head}");
+            assert_eq!(Message::parse(&body).unwrap().answers.len(), 3);
+        }
+        for (request, status) in [
+            (get("/dns-query"), "400"),
+            (get("/dns-query?dns=AAAA"), "400"),
+            (get("/"), "404"),
+            (post("text/plain", &query), "415"),
+            (post(ours, &vec![0; TCP_OCTETS_MAX + 1]), "413"),
+            (get("/dns-query").iter().map(|o| if *o == b'G' { b'P' } else { *o }).collect(), "405"),
+        ] {
+            let (head, _) = https(&connector, address, &request).await;
+            assert!(head.starts_with(&format!("http/1.1 {status}")), "{status}: {head}");
+        }
+        server.stop().await;
+    });
+}

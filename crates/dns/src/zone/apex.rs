@@ -16,6 +16,14 @@ pub(crate) struct ApexRecords {
     pub(crate) negative: Relocatable,
     /// The NS set.
     pub(crate) ns: Relocatable,
+    /// Data of the SOA, uncompressed.
+    pub(crate) soa_rdata: Vec<u8>,
+    /// Data of the NS set, uncompressed, in canonical order.
+    pub(crate) ns_rdata: Vec<Vec<u8>>,
+    /// TTL of SOA and NS in answers.
+    pub(crate) ttl_seconds: u32,
+    /// TTL of the SOA in negative answers.
+    pub(crate) negative_ttl_seconds: u32,
     /// Addresses of the name servers: ready records, owner included.
     pub(crate) glue: Vec<Relocatable>,
 }
@@ -39,18 +47,18 @@ impl ApexRecords {
         if nameservers.is_empty() {
             return Err(Error::NoNameServer { apex: apex.clone() });
         }
+        let numbers = [
+            soa.serial,
+            soa.refresh_seconds,
+            soa.retry_seconds,
+            soa.expire_seconds,
+            soa.minimum_seconds,
+        ]
+        .map(u32::to_be_bytes)
+        .concat();
         let soa_record = |ttl_seconds: u32| {
             let mut out = Relocatable::default();
             let rdata = [&soa.mname, &soa.rname];
-            let numbers = [
-                soa.serial,
-                soa.refresh_seconds,
-                soa.retry_seconds,
-                soa.expire_seconds,
-                soa.minimum_seconds,
-            ]
-            .map(u32::to_be_bytes)
-            .concat();
             out.push(apex, apex, (Type::SOA, ttl_seconds), &rdata, &numbers);
             out
         };
@@ -68,8 +76,18 @@ impl ApexRecords {
                 glue.push(out);
             }
         }
-        let negative = soa_record(soa.minimum_seconds.min(*ttl_seconds));
+        let negative_ttl_seconds = soa.minimum_seconds.min(*ttl_seconds);
+        let negative = soa_record(negative_ttl_seconds);
+        let mut ns_rdata = nameservers
+            .iter()
+            .map(|server| server.name.wire().to_vec())
+            .collect::<Vec<_>>();
+        ns_rdata.sort();
         Ok(ApexRecords {
+            soa_rdata: [soa.mname.wire(), soa.rname.wire(), &numbers].concat(),
+            ns_rdata,
+            ttl_seconds: *ttl_seconds,
+            negative_ttl_seconds,
             soa: soa_record(*ttl_seconds),
             negative,
             ns,

@@ -280,6 +280,12 @@ impl<'a> SetRef<'a> {
         })
     }
 
+    /// TTL of the records; all have the same.
+    pub(crate) fn ttl_seconds(self) -> u32 {
+        let ttl = &self.wire[6..10];
+        u32::from_be_bytes([ttl[0], ttl[1], ttl[2], ttl[3]])
+    }
+
     /// RDATA of the records one by one; names in it are uncompressed.
     pub(crate) fn rdata(self) -> impl Iterator<Item = &'a [u8]> {
         self.records().map(|record| &record[12..])
@@ -300,13 +306,12 @@ impl<'a> SetRef<'a> {
     }
 
     fn to_set(self) -> RecordSet {
-        let ttl = &self.wire[6..10];
         let decode = |rdata: &[u8]| {
             Data::decode(self.rtype, &mut Cursor::new(rdata), rdata.len())
                 .expect("stored record data was encoded by us")
         };
         RecordSet {
-            ttl_seconds: u32::from_be_bytes([ttl[0], ttl[1], ttl[2], ttl[3]]),
+            ttl_seconds: self.ttl_seconds(),
             data: self.rdata().map(decode).collect(),
             order: match self.order {
                 OrderRef::Fixed => Order::Fixed,

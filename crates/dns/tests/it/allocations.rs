@@ -134,6 +134,7 @@ fn answering_allocates_nothing() {
         catalog: &catalog,
         cookies: Some(&cookies),
         geo: Some(&geo),
+        signer: None,
         now_seconds: 7,
     };
     let client = [127, 0, 0, 1].into();

@@ -105,7 +105,7 @@ fn weighted(
 pub fn entries_of_endpoint(spec: &DnsEndpointSpec) -> BTreeMap<String, Entry> {
     let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
     for endpoint in &spec.endpoints {
-        let Ok(name) = names::canonical(&endpoint.dns_name) else {
+        let Some(name) = name_of(&endpoint.dns_name) else {
             continue;
         };
         let Some(set) = set_of(endpoint) else {
@@ -121,6 +121,14 @@ pub fn entries_of_endpoint(spec: &DnsEndpointSpec) -> BTreeMap<String, Entry> {
         }
     }
     entries
+}
+
+/// The canonical spelling of a host, or of a wildcard for all hosts below one.
+fn name_of(text: &str) -> Option<String> {
+    match text.strip_prefix("*.") {
+        Some(parent) => Some(format!("*.{}", names::canonical(parent).ok()?)),
+        None => names::canonical(text).ok(),
+    }
 }
 
 fn set_of(endpoint: &Endpoint) -> Option<RecordSet> {
@@ -201,6 +209,28 @@ fn data_of(kind: Type, target: &str) -> Option<Data> {
         Type::TXT => Some(Data::txt(target)),
         Type::CNAME => Name::parse(target).ok().map(Data::Cname),
         Type::NS => Name::parse(target).ok().map(Data::Ns),
+        Type::MX | Type::SRV => numbered(kind, target),
+        _ => None,
+    }
+}
+
+/// MX and SRV as external-dns writes them: `10 mail.example.com`, `0 50 443 app.example.com`.
+fn numbered(kind: Type, target: &str) -> Option<Data> {
+    let words: Vec<&str> = target.split_whitespace().collect();
+    let (host, numbers) = words.split_last()?;
+    let host = Name::parse(host).ok()?;
+    let numbers: Option<Vec<u16>> = numbers.iter().map(|word| word.parse().ok()).collect();
+    match (kind, &numbers?[..]) {
+        (Type::MX, [preference]) => Some(Data::Mx {
+            preference: *preference,
+            exchange: host,
+        }),
+        (Type::SRV, [priority, weight, port]) => Some(Data::Srv {
+            priority: *priority,
+            weight: *weight,
+            port: *port,
+            target: host,
+        }),
         _ => None,
     }
 }

@@ -135,6 +135,27 @@ fn labels_decide_the_order() {
 }
 
 #[test]
+fn wildcards_and_records_with_numbers_are_understood() {
+    let entries = entries(json!([
+        {"dnsName": "*.Wild.cloud.example.com", "recordType": "A", "targets": ["10.0.0.1"]},
+        {"dnsName": "a.cloud.example.com", "recordType": "MX", "targets": ["10 mail.example.com"]},
+        {"dnsName": "a.cloud.example.com", "recordType": "SRV", "targets": ["0 50 443 x.cloud.example.com"]},
+    ]));
+    let shown = entries.iter().flat_map(|(name, entry)| {
+        let data = entry.sets.iter().flat_map(|set| &set.data);
+        data.map(move |data| format!("{name} {} {data}", data.rtype()))
+    });
+    assert_eq!(
+        shown.collect::<Vec<_>>(),
+        [
+            "*.wild.cloud.example.com A 10.0.0.1",
+            "a.cloud.example.com MX 10 mail.example.com",
+            "a.cloud.example.com SRV 0 50 443 x.cloud.example.com",
+        ]
+    );
+}
+
+#[test]
 fn broken_endpoints_leave_the_others() {
     let entries = entries(json!([
         {"dnsName": "..", "recordType": "A", "targets": ["10.0.0.1"]},
@@ -143,6 +164,8 @@ fn broken_endpoints_leave_the_others() {
         {"dnsName": "C.cloud.example.com", "recordType": "A", "targets": ["10.0.0.1", "x"], "recordTTL": 5},
         {"dnsName": "c.cloud.example.com", "recordType": "TXT", "targets": ["hello"]},
         {"dnsName": "d.cloud.example.com", "recordType": "LOC", "targets": ["x"]},
+        {"dnsName": "*.*.cloud.example.com", "recordType": "A", "targets": ["10.0.0.1"]},
+        {"dnsName": "e.cloud.example.com", "recordType": "SRV", "targets": ["1 2 x.cloud.example.com", "70000 1 1 x"]},
     ]));
     assert_eq!(entries.keys().collect::<Vec<_>>(), ["c.cloud.example.com"]);
     let sets = &entries["c.cloud.example.com"].sets;

@@ -176,6 +176,7 @@ impl Cluster {
         let environment = Environment {
             client: client.clone(),
             dns: zones.clone(),
+            signing: None,
             metrics,
             push,
             stop: CancellationToken::new(),

@@ -31,6 +31,7 @@ fn ask_with(query: &[u8], code: u16, now_seconds: u32) -> (Reply, Option<Vec<u8>
         catalog: &catalog,
         cookies: Some(&cookies),
         geo: None,
+        signer: None,
         now_seconds,
     };
     let request = Request {
@@ -241,6 +242,7 @@ fn ask_near(
         catalog: &catalog,
         cookies: None,
         geo,
+        signer: None,
         now_seconds: 0,
     };
     let request = Request {

@@ -51,7 +51,9 @@ fn records_are_given_with_aa_and_their_ttl() {
         "_http._tcp.app.cloud.example.com SRV",
         expect![[r#"
             NOERROR aa
-            _http._tcp.app.cloud.example.com 30 SRV 0 10 80 app.cloud.example.com"#]],
+            _http._tcp.app.cloud.example.com 30 SRV 0 10 80 app.cloud.example.com
+            add app.cloud.example.com 5 A 127.1.1.10
+            add app.cloud.example.com 5 A 127.1.1.11"#]],
     );
 }
 
