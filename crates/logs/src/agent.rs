@@ -90,6 +90,8 @@ struct Agent {
     tails: BTreeMap<u64, Box<Tail>>,
     /// Files whose trouble was said.
     troubled: BTreeSet<u64>,
+    /// Files that were read or handed out records since the last batch was shipped.
+    touched: BTreeSet<u64>,
     /// Whether it was said that no more files can be opened.
     is_exhausted: bool,
     open_files_max: u64,
@@ -140,6 +142,7 @@ pub async fn run(config: Config, mut stop: watch::Receiver<bool>) -> Result<(), 
         checkpoint,
         tails: BTreeMap::new(),
         troubled: BTreeSet::new(),
+        touched: BTreeSet::new(),
         is_exhausted: false,
         open_files_max,
         flight: None,
@@ -233,6 +236,7 @@ impl Agent {
         for (inode, tail) in &mut self.tails {
             tail.is_retired = named.get(inode).is_none_or(|path| is_rotated(path));
         }
+        self.retire();
         self.checkpoint
             .retain(|inode| named.contains_key(&inode) || self.tails.contains_key(&inode));
         self.metrics.files.set(self.tails.len() as i64);
@@ -273,8 +277,12 @@ impl Agent {
                 n_records += 1;
                 n_parts += u64::from(entry.part.is_some());
             };
+            let mut is_touched = false;
             match tail.read(&mut buffer, now_ms, &mut each) {
-                Ok(n_read) => n_total += n_read,
+                Ok(n_read) => {
+                    is_touched = n_read > 0;
+                    n_total += n_read;
+                }
                 Err(error) => {
                     if self.troubled.insert(inode) {
                         events::NotRead {
@@ -295,6 +303,9 @@ impl Agent {
                     n_parts,
                 }
                 .emit(&self.metrics);
+            }
+            if is_touched || n_records > 0 {
+                self.touched.insert(inode);
             }
             self.gathered(n_records);
             if self.encoder.n_bytes() >= self.config.batch_bytes {
@@ -348,10 +359,10 @@ impl Agent {
             return Ok(());
         };
         let batch = self.encoder.take();
-        let places = self
-            .tails
-            .values_mut()
-            .map(|tail| (tail.inode, tail.place()))
+        // Only of what has moved: the cost of a batch must not grow with the number of quiet files.
+        let places = std::mem::take(&mut self.touched)
+            .into_iter()
+            .filter_map(|inode| Some((inode, self.tails.get_mut(&inode)?.place())))
             .collect();
         let n_records = std::mem::take(&mut self.n_gathered);
         self.gathered_at = None;
@@ -384,24 +395,23 @@ impl Agent {
             self.metrics.sent.inc_by(n_records);
             for (inode, place) in places {
                 self.checkpoint.set(inode, place);
-                self.retire(inode, place);
             }
         }
         self.save(wait)
     }
 
-    /// Closes a file that was rotated or deleted, once it is read to its end and acknowledged.
-    fn retire(&mut self, inode: u64, place: Place) {
-        let Some(tail) = self.tails.get_mut(&inode) else {
-            return;
-        };
-        if tail.is_retired
-            && tail.n_quiet > RETIRED_READS
-            && tail.place() == place
-            && tail.lag() == 0
-        {
-            self.tails.remove(&inode);
-        }
+    /// Closes files that were rotated or deleted, once they are read to their end and acknowledged.
+    fn retire(&mut self) {
+        let checkpoint = &self.checkpoint;
+        self.tails.retain(|inode, tail| {
+            let is_read = tail.is_retired && tail.n_quiet > RETIRED_READS && tail.lag() == 0;
+            let mut is_done = || match (checkpoint.place(*inode), tail.place()) {
+                (Some(acknowledged), place) => acknowledged == place,
+                // Nothing was ever in it.
+                (None, place) => place.offset == 0,
+            };
+            !(is_read && is_done())
+        });
     }
 
     #[expect(

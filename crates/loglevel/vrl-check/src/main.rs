@@ -60,6 +60,7 @@ fn compare(files: &[corpus::File]) -> bool {
     let vector = rules::Vector::new();
     let datadog = rules::Datadog::new();
     let show = std::env::args().any(|arg| arg == "--other");
+    let show_none = std::env::args().any(|arg| arg == "--none");
     println!("{:26} {:>22} {:>22}", "", "VRL", "grok");
     println!(
         "{:26} {:>8} {:>6} {:>6} {:>8} {:>6} {:>6}",
@@ -67,15 +68,17 @@ fn compare(files: &[corpus::File]) -> bool {
     );
     let (mut all_vrl, mut all_grok) = (Count::default(), Count::default());
     for file in files {
-        let (mut vrl, mut grok) = (Count::default(), Count::default());
+        let (mut vrl, mut grok, mut n_shown) = (Count::default(), Count::default(), 0);
         for line in &file.lines {
             let ours = classify(line.as_bytes(), &Hint::default()).level;
             let known = |level: Level| (level != Level::Unknown).then(|| level.name());
-            // Of a key that stands twice VRL knows the last, and the first is the logger's.
-            let is_twice = line.starts_with('{') && line.matches("\"level\":").count() > 1;
-            let theirs = if is_twice { None } else { vector.level(line) };
-            let before = vrl.other;
+            let theirs = vector.level(line);
+            let (before, none) = (vrl.other, vrl.none);
             vrl.add(ours, theirs.as_deref(), known);
+            if show_none && vrl.none > none && n_shown < 3 {
+                println!("   VRL says nothing, we {}: {line}", ours.name());
+                n_shown += 1;
+            }
             if show && vrl.other > before {
                 println!("   VRL {theirs:?}, we {}: {line}", ours.name());
             }

@@ -56,17 +56,19 @@ impl Vector {
     }
 }
 
-/// The export for Datadog: grok parsers one after the other, then the look-up of the word.
+/// The export for Datadog: grok parsers one after the other, then the look-ups of what they found.
 pub(crate) struct Datadog {
     parsers: Vec<Vec<GrokRule>>,
-    statuses: BTreeMap<String, String>,
+    /// The tables in their order, each with the attribute it looks up.
+    tables: Vec<(String, BTreeMap<String, String>)>,
 }
 
 impl Datadog {
     pub(crate) fn new() -> Datadog {
         let exported = render(Target::Datadog);
-        let (mut parsers, mut statuses) = (Vec::new(), BTreeMap::new());
+        let (mut parsers, mut tables) = (Vec::new(), Vec::<(String, BTreeMap<_, _>)>::new());
         let mut patterns: Option<Vec<String>> = None;
+        let mut source = String::new();
         for line in exported.lines().map(str::trim) {
             if line.ends_with("<<-EOT") {
                 patterns = Some(Vec::new());
@@ -77,22 +79,36 @@ impl Datadog {
             } else if let Some(patterns) = &mut patterns {
                 let (_, pattern) = line.split_once(' ').expect("a name and a rule");
                 patterns.push(pattern.to_owned());
+            } else if let Some(name) = line.strip_prefix("source = ") {
+                source = name.trim_matches('"').to_owned();
+            } else if line == "lookup_table = [" {
+                tables.push((source.clone(), BTreeMap::new()));
             } else if let Some((word, status)) = line.trim_matches(['"', ',']).split_once(',') {
-                statuses.insert(word.to_owned(), status.to_owned());
+                let (_, table) = tables.last_mut().expect("a table has begun");
+                table.insert(word.to_owned(), status.to_owned());
             }
         }
-        Datadog { parsers, statuses }
+        Datadog { parsers, tables }
     }
 
-    /// The status of a line. A later parser that also matches does not undo what an earlier one has found.
+    /// The status of a line. A later parser does not undo what an earlier one has found; a later table does.
     pub(crate) fn status(&self, line: &str) -> Option<String> {
-        let found = self
-            .parsers
+        let mut found = BTreeMap::new();
+        for rules in &self.parsers {
+            let Ok(parsed) = parse_grok(line, rules) else {
+                continue;
+            };
+            for (attribute, _) in &self.tables {
+                if let Some(value) = text(&parsed.parsed, attribute) {
+                    found.entry(attribute).or_insert(value);
+                }
+            }
+        }
+        let statuses = self
+            .tables
             .iter()
-            .find_map(|rules| parse_grok(line, rules).ok())?;
-        self.statuses
-            .get(&text(&found.parsed, "declared")?)
-            .cloned()
+            .filter_map(|(attribute, table)| table.get(found.get(attribute)?));
+        statuses.last().cloned()
     }
 }
 

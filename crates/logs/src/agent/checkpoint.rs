@@ -60,6 +60,11 @@ impl Checkpoint {
             .map(|place| place.offset)
     }
 
+    /// The acknowledged place in a file.
+    pub(crate) fn place(&self, inode: u64) -> Option<Place> {
+        self.places.get(&inode).copied()
+    }
+
     /// How many files are known.
     pub(crate) fn len(&self) -> usize {
         self.places.len()

@@ -83,6 +83,11 @@ fn rounds(kind: Kind, n_rounds: u64, kills: bool) {
         sink.set(MOODS[(round % 7) as usize]);
         std::thread::sleep(Duration::from_millis(20 + round * 53 % 150));
         writer.rotate(round);
+        if kills && round % 3 == 0 {
+            // The kill comes when everything has arrived, perhaps before that is written down.
+            sink.set(Mood::Well);
+            wait_until("everything has arrived", || sink.n_seen() == writer.n);
+        }
         if kills && round % 3 == 2 {
             // The kill comes between the taking and the acknowledgement, so that these records must come twice.
             let n_taken = sink.n_taken();

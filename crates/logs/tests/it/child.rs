@@ -32,6 +32,8 @@ pub(crate) struct Agent {
     folder: TempDir,
     pub(crate) logs: PathBuf,
     child: Child,
+    /// What had been said when this child was started, in bytes.
+    said_before: usize,
     pub(crate) resident_kib_max: u64,
 }
 
@@ -53,6 +55,7 @@ impl Agent {
             folder,
             logs,
             child,
+            said_before: 0,
             resident_kib_max: 0,
         }
     }
@@ -62,13 +65,22 @@ impl Agent {
         self.look();
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+        self.said_before = self.said().len();
         self.child = spawn(self.folder.path());
     }
 
     /// Asks the agent to end and returns what it said.
     pub(crate) fn end(mut self) -> String {
+        // A signal before the agent listens would kill it.
+        wait_until("the agent runs", || {
+            self.said()[self.said_before..].contains("Log agent started")
+        });
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         assert!(self.child.wait().unwrap().success());
+        self.said()
+    }
+
+    fn said(&self) -> String {
         fs::read_to_string(self.folder.path().join("said")).unwrap()
     }
 
