@@ -1,4 +1,9 @@
 //! Counters of the API server, under upstream's names where dashboards look for them.
+//!
+//! Source: Kubernetes v1.35, apiserver `pkg/endpoints/metrics`, `pkg/storage/etcd3/metrics`.
+
+pub(crate) mod format;
+pub(crate) mod process;
 
 use std::{fmt::Write, sync::Mutex, time::Duration};
 
@@ -8,9 +13,19 @@ use prometheus_client::{
     registry::Registry,
 };
 
+use self::process::Process;
+use crate::store::ResourceKey;
+
 /// Buckets of request durations in seconds, as upstream's.
-const DURATIONS: [f64; 15] = [
-    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 60.0,
+const DURATIONS: [f64; 23] = [
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0,
+    10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
+];
+/// Buckets of response sizes in bytes, as upstream's.
+const RESPONSES: [f64; 7] = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+/// Buckets of the sizes of watch events in bytes, as upstream's.
+const EVENTS: [f64; 8] = [
+    1024.0, 2048.0, 4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0, 131_072.0,
 ];
 
 /// All counters of one server.
@@ -18,10 +33,15 @@ pub struct Metrics {
     registry: Mutex<Registry>,
     requests: Family<RequestLabels, Counter>,
     durations: Family<DurationLabels, Histogram>,
+    sli_durations: Family<DurationLabels, Histogram>,
+    response_sizes: Family<EndpointLabels, Histogram>,
+    deprecated: Family<DeprecatedLabels, Gauge>,
     /// Long-running requests being served.
-    pub long_running: Family<ResourceLabels, Gauge>,
+    pub long_running: Family<EndpointLabels, Gauge>,
     /// Events sent to watches.
     pub watch_events: Family<ResourceLabels, Counter>,
+    /// Sizes of the events sent to watches, in bytes.
+    pub watch_event_sizes: Family<ResourceLabels, Histogram>,
     conversions: Family<ConversionLabels, Counter>,
     conversion_durations: Family<ConversionLabels, Histogram>,
     /// Panics that were caught while serving a request.
@@ -36,9 +56,9 @@ struct ConversionLabels {
 }
 
 /// What a finished request was.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RequestLabels {
-    /// Upper-case API verb.
+    /// HTTP method of the verb in capitals, or `LIST`, `WATCH`, `APPLY` and `DELETECOLLECTION`.
     pub verb: String,
     /// API group.
     pub group: String,
@@ -68,6 +88,36 @@ pub struct DurationLabels {
     subresource: String,
     scope: String,
     component: String,
+    dry_run: String,
+}
+
+/// Labels of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct EndpointLabels {
+    /// As in [`RequestLabels`].
+    pub verb: String,
+    /// API group.
+    pub group: String,
+    /// API version.
+    pub version: String,
+    /// Plural name.
+    pub resource: String,
+    /// Subresource.
+    pub subresource: String,
+    /// `cluster`, `namespace`, `resource` or empty.
+    pub scope: String,
+    /// Always `apiserver`.
+    pub component: String,
+}
+
+/// A version that will go away and is used nevertheless.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct DeprecatedLabels {
+    group: String,
+    version: String,
+    resource: String,
+    subresource: String,
+    removed_release: String,
 }
 
 /// Labels of a resource.
@@ -81,75 +131,131 @@ pub struct ResourceLabels {
     pub resource: String,
 }
 
+/// What is counted at the moment somebody looks.
+pub(crate) struct Now<'a> {
+    /// Stored objects by resource.
+    pub(crate) objects: Vec<(&'a ResourceKey, usize)>,
+    /// Requests being served, by kind.
+    pub(crate) in_flight: [(&'static str, usize); 2],
+    /// Revision of the newest write.
+    pub(crate) revision: u64,
+    /// The process.
+    pub(crate) process: Process,
+    /// `gitVersion`.
+    pub(crate) version: &'static str,
+}
+
 impl Default for Metrics {
     fn default() -> Self {
-        let mut registry = Registry::default();
+        let durations = || Family::new_with_constructor(new_durations as fn() -> Histogram);
         let metrics = Self {
             registry: Mutex::default(),
             requests: Family::default(),
-            durations: Family::new_with_constructor(|| Histogram::new(DURATIONS)),
+            durations: durations(),
+            sli_durations: durations(),
+            response_sizes: Family::new_with_constructor(|| Histogram::new(RESPONSES)),
+            deprecated: Family::default(),
             long_running: Family::default(),
             watch_events: Family::default(),
+            watch_event_sizes: Family::new_with_constructor(|| Histogram::new(EVENTS)),
             conversions: Family::default(),
-            conversion_durations: Family::new_with_constructor(|| Histogram::new(DURATIONS)),
+            conversion_durations: Family::new_with_constructor(new_durations as fn() -> Histogram),
             panics: Counter::default(),
         };
-        registry.register(
-            "apiserver_request",
-            "Requests served",
-            metrics.requests.clone(),
-        );
-        registry.register(
-            "apiserver_request_duration_seconds",
-            "Seconds from the first byte to the last header",
-            metrics.durations.clone(),
-        );
-        registry.register(
-            "apiserver_longrunning_requests",
-            "Watches and other long requests being served",
-            metrics.long_running.clone(),
-        );
-        registry.register(
-            "apiserver_watch_events",
-            "Events sent to watches",
-            metrics.watch_events.clone(),
-        );
-        registry.register(
-            "apiserver_conversion_webhook_request",
-            "Calls of conversion webhooks",
-            metrics.conversions.clone(),
-        );
-        registry.register(
-            "apiserver_conversion_webhook_duration_seconds",
-            "Seconds that calls of conversion webhooks took",
-            metrics.conversion_durations.clone(),
-        );
-        registry.register(
-            "flotilla_apiserver_panics",
-            "Panics caught while serving a request",
-            metrics.panics.clone(),
-        );
-        *metrics.registry.lock().expect("nobody else has it yet") = registry;
+        *metrics.registry.lock().expect("nobody else has it yet") = metrics.registered();
         metrics
     }
 }
 
+fn new_durations() -> Histogram {
+    Histogram::new(DURATIONS)
+}
+
 impl Metrics {
+    fn registered(&self) -> Registry {
+        let mut registry = Registry::default();
+        let requests = self.requests.clone();
+        registry.register("apiserver_request", "Requests served", requests);
+        registry.register(
+            "apiserver_request_duration_seconds",
+            "Seconds from the first byte to the last header",
+            self.durations.clone(),
+        );
+        registry.register(
+            "apiserver_request_sli_duration_seconds",
+            "Seconds that requests took, without those that are meant to be long",
+            self.sli_durations.clone(),
+        );
+        registry.register(
+            "apiserver_response_sizes",
+            "Bytes of the responses to reading requests, before compression",
+            self.response_sizes.clone(),
+        );
+        registry.register(
+            "apiserver_requested_deprecated_apis",
+            "Versions that will go away and were used",
+            self.deprecated.clone(),
+        );
+        registry.register(
+            "apiserver_longrunning_requests",
+            "Watches and other long requests being served",
+            self.long_running.clone(),
+        );
+        registry.register(
+            "apiserver_watch_events",
+            "Events sent to watches",
+            self.watch_events.clone(),
+        );
+        registry.register(
+            "apiserver_watch_events_sizes",
+            "Bytes of the events sent to watches",
+            self.watch_event_sizes.clone(),
+        );
+        registry.register(
+            "apiserver_conversion_webhook_request",
+            "Calls of conversion webhooks",
+            self.conversions.clone(),
+        );
+        registry.register(
+            "apiserver_conversion_webhook_duration_seconds",
+            "Seconds that calls of conversion webhooks took",
+            self.conversion_durations.clone(),
+        );
+        registry.register(
+            "flotilla_apiserver_panics",
+            "Panics caught while serving a request",
+            self.panics.clone(),
+        );
+        registry
+    }
+
     /// Counts a finished request.
     pub fn observe(&self, labels: RequestLabels, took: Duration) {
-        let durations = DurationLabels {
-            verb: labels.verb.clone(),
+        let seconds = took.as_secs_f64();
+        let durations = labels.durations();
+        self.durations.get_or_create(&durations).observe(seconds);
+        if !matches!(labels.verb.as_str(), "WATCH" | "CONNECT") {
+            let durations = self.sli_durations.get_or_create(&durations);
+            durations.observe(seconds);
+        }
+        self.requests.get_or_create(&labels).inc();
+    }
+
+    /// Where the sizes of responses of this endpoint are counted.
+    pub(crate) fn response_sizes(&self, labels: &RequestLabels) -> Histogram {
+        self.response_sizes.get_or_create_owned(&labels.endpoint())
+    }
+
+    /// Notes the use of a version that will go away.
+    pub(crate) fn observe_deprecated(&self, labels: &RequestLabels) {
+        let labels = DeprecatedLabels {
             group: labels.group.clone(),
             version: labels.version.clone(),
             resource: labels.resource.clone(),
             subresource: labels.subresource.clone(),
-            scope: labels.scope.clone(),
-            component: labels.component.clone(),
+            removed_release: String::new(),
         };
-        self.durations
-            .get_or_create(&durations)
-            .observe(took.as_secs_f64());
-        self.requests.get_or_create(&labels).inc();
+        self.deprecated.get_or_create(&labels).set(1);
     }
 
     /// Counts a call of a conversion webhook.
@@ -170,13 +276,8 @@ impl Metrics {
         self.conversions.get_or_create(&labels).inc();
     }
 
-    /// The text that Prometheus reads. `objects` are the numbers of stored objects by resource,
-    /// `in_flight` those of requests being served by kind (`readOnly`, `mutating`).
-    pub fn render(
-        &self,
-        objects: impl Iterator<Item = (String, usize)>,
-        in_flight: [(&str, usize); 2],
-    ) -> String {
+    /// The page in the OpenMetrics format; [`format::plain`] makes Prometheus' older one of it.
+    pub(crate) fn render(&self, now: &Now<'_>) -> String {
         let mut out = String::new();
         let registry = self
             .registry
@@ -187,24 +288,77 @@ impl Metrics {
         }
         let end = "# EOF\n";
         out.truncate(out.len() - end.len());
-        out.push_str("# HELP apiserver_storage_objects Stored objects.\n");
-        out.push_str("# TYPE apiserver_storage_objects gauge\n");
-        for (resource, n) in objects {
-            // Writing to a string cannot fail.
-            let _ = writeln!(
-                out,
-                "apiserver_storage_objects{{resource=\"{resource}\"}} {n}"
-            );
-        }
-        out.push_str("# HELP apiserver_current_inflight_requests Requests being served.\n");
-        out.push_str("# TYPE apiserver_current_inflight_requests gauge\n");
-        for (kind, n) in in_flight {
-            let _ = writeln!(
-                out,
-                "apiserver_current_inflight_requests{{request_kind=\"{kind}\"}} {n}"
-            );
-        }
+        // Writing to a string cannot fail.
+        let _ = now.write(&mut out);
         out.push_str(end);
         out
     }
 }
+
+impl RequestLabels {
+    fn durations(&self) -> DurationLabels {
+        DurationLabels {
+            verb: self.verb.clone(),
+            group: self.group.clone(),
+            version: self.version.clone(),
+            resource: self.resource.clone(),
+            subresource: self.subresource.clone(),
+            scope: self.scope.clone(),
+            component: self.component.clone(),
+            dry_run: self.dry_run.clone(),
+        }
+    }
+
+    /// The labels of the endpoint alone.
+    pub(crate) fn endpoint(&self) -> EndpointLabels {
+        EndpointLabels {
+            verb: self.verb.clone(),
+            group: self.group.clone(),
+            version: self.version.clone(),
+            resource: self.resource.clone(),
+            subresource: self.subresource.clone(),
+            scope: self.scope.clone(),
+            component: self.component.clone(),
+        }
+    }
+}
+
+impl Now<'_> {
+    fn write(&self, out: &mut String) -> std::fmt::Result {
+        let head = |out: &mut String, name: &str, help: &str, ty: &str| {
+            writeln!(out, "# HELP {name} {help}.\n# TYPE {name} {ty}")
+        };
+        // The newer name has the group apart; dashboards have both.
+        head(out, "apiserver_resource_objects", "Stored objects", "gauge")?;
+        for (key, n) in &self.objects {
+            let (group, plural) = (&key.group, &key.plural);
+            writeln!(
+                out,
+                "apiserver_resource_objects{{group=\"{group}\",resource=\"{plural}\"}} {n}"
+            )?;
+        }
+        head(out, "apiserver_storage_objects", "Stored objects", "gauge")?;
+        for (key, n) in &self.objects {
+            writeln!(out, "apiserver_storage_objects{{resource=\"{key}\"}} {n}")?;
+        }
+        let name = "apiserver_current_inflight_requests";
+        head(out, name, "Requests being served", "gauge")?;
+        for (kind, n) in self.in_flight {
+            writeln!(out, "{name}{{request_kind=\"{kind}\"}} {n}")?;
+        }
+        let name = "flotilla_apiserver_store_revision";
+        head(out, name, "Revision of the newest write", "gauge")?;
+        writeln!(out, "{name} {}", self.revision)?;
+        let name = "kubernetes_build_info";
+        head(out, name, "What this is", "gauge")?;
+        let version = self.version;
+        writeln!(
+            out,
+            "{name}{{git_version=\"{version}\",major=\"1\",minor=\"35\"}} 1"
+        )?;
+        self.process.write(out)
+    }
+}
+
+#[cfg(test)]
+mod tests;

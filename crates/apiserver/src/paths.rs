@@ -12,6 +12,7 @@ use crate::{
     call::header,
     discovery,
     engine::Engine,
+    metrics::{Now, format, process::Process},
     openapi::Ask,
     render,
     request::{RequestInfo, query_pairs},
@@ -62,7 +63,10 @@ pub(crate) async fn serve(
             ))
         }
         "/version" => Ok(json_reply(&version())),
-        "/metrics" => Ok(metrics(engine)),
+        "/metrics" => Ok(metrics(
+            engine,
+            header(&parts.headers, "accept").unwrap_or(""),
+        )),
         _ if path.starts_with("/healthz")
             || path.starts_with("/livez")
             || path.starts_with("/readyz") =>
@@ -192,18 +196,40 @@ fn go_arch() -> &'static str {
     }
 }
 
-fn metrics(engine: &Engine) -> Response<Body> {
+/// Metrics in the format that the scraper asks for.
+fn metrics(engine: &Engine, accept: &str) -> Response<Body> {
     let state = engine.store.state();
-    let objects = state
-        .collections()
-        .map(|(key, c)| (key.to_string(), c.objects.len()));
     let reads = engine.limits.reads_max - engine.gates.reads.available_permits();
     let writes = engine.limits.writes_max - engine.gates.writes.available_permits();
-    let text = engine
-        .metrics
-        .render(objects, [("readOnly", reads), ("mutating", writes)]);
-    const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    render::with_type(StatusCode::OK, OPEN_METRICS, body::full(text))
+    let now = Now {
+        objects: state
+            .collections()
+            .map(|(key, c)| (key, c.objects.len()))
+            .collect(),
+        in_flight: [("readOnly", reads), ("mutating", writes)],
+        revision: state.rev,
+        process: process(),
+        version: GIT_VERSION,
+    };
+    let text = engine.metrics.render(&now);
+    if format::is_open(accept) {
+        return render::with_type(StatusCode::OK, format::OPEN, body::full(text));
+    }
+    let text = format::plain(&text);
+    render::with_type(StatusCode::OK, format::PLAIN, body::full(text))
+}
+
+/// What the kernel says about this process; what it does not say is left out.
+fn process() -> Process {
+    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+    let open = std::fs::read_dir("/proc/self/fd").ok();
+    Process::parse(
+        &read("/proc/self/stat"),
+        &read("/proc/stat"),
+        &read("/proc/self/limits"),
+        // One of them is the look itself.
+        open.map(|open| open.count().saturating_sub(1) as u64),
+    )
 }
 
 fn index(engine: &Engine) -> Response<Body> {

@@ -22,6 +22,7 @@ use futures::FutureExt;
 use http::{HeaderName, HeaderValue, Method, Request, Response, header};
 use http_body_util::BodyExt;
 use hyper::upgrade::OnUpgrade;
+use prometheus_client::metrics::histogram::Histogram;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
@@ -114,6 +115,7 @@ where
     #[expect(clippy::disallowed_methods, reason = "durations for the metrics")]
     let start = std::time::Instant::now();
     let accepted = accept(text(&parts.headers, "accept")).unwrap_or_default();
+    let form = Form::of(&parts);
     let info = request::parse(&parts.method, parts.uri.path(), parts.uri.query());
     let (info, result) = match info {
         Err(error) => (
@@ -144,11 +146,60 @@ where
         )
     });
     let registry = engine.registry(&engine.store.state());
-    engine.metrics.observe(
-        labels(&registry, &info, response.status().as_u16()),
-        start.elapsed(),
-    );
+    let labels = labels(&registry, &info, form, response.status().as_u16());
+    let response = match labels.verb.as_str() {
+        "GET" | "LIST" if !labels.resource.is_empty() => {
+            measured(response, engine.metrics.response_sizes(&labels))
+        }
+        _ => response,
+    };
+    let row = registry.get(&info.group, &info.version, &info.resource);
+    if row.is_some_and(|row| row.deprecation.is_some()) {
+        engine.metrics.observe_deprecated(&labels);
+    }
+    engine.metrics.observe(labels, start.elapsed());
     response
+}
+
+/// What the metrics want to know of a request beyond its path.
+#[derive(Clone, Copy)]
+struct Form {
+    is_apply: bool,
+    is_dry_run: bool,
+}
+
+impl Form {
+    fn of(parts: &http::request::Parts) -> Self {
+        let media = text(&parts.headers, "content-type").unwrap_or("");
+        let mut pairs = request::query_pairs(parts.uri.query().unwrap_or(""));
+        Self {
+            is_apply: media.starts_with("application/apply-patch"),
+            is_dry_run: pairs.any(|(name, value)| name == "dryRun" && value == "All"),
+        }
+    }
+}
+
+/// A response whose bytes are counted when it ends.
+fn measured(response: Response<Body>, sizes: Histogram) -> Response<Body> {
+    struct Tally(u64, Histogram);
+    impl Tally {
+        fn add(&mut self, n_bytes: usize) {
+            self.0 += n_bytes as u64;
+        }
+    }
+    impl Drop for Tally {
+        fn drop(&mut self) {
+            self.1.observe(self.0 as f64);
+        }
+    }
+    let mut tally = Tally(0, sizes);
+    response.map(|body| {
+        let counted = body.map_frame(move |frame| {
+            tally.add(frame.data_ref().map_or(0, Bytes::len));
+            frame
+        });
+        counted.boxed_unsync()
+    })
 }
 
 async fn handle<B>(
@@ -394,7 +445,7 @@ fn add_warnings(response: &mut Response<Body>, warnings: Vec<String>) {
 
 /// What a request counts as. Only what is served becomes a label: requests that are refused before
 /// anybody looks whether their resource exists must not grow the metrics.
-fn labels(registry: &Registry, info: &RequestInfo, code: u16) -> RequestLabels {
+fn labels(registry: &Registry, info: &RequestInfo, form: Form, code: u16) -> RequestLabels {
     let row = registry.get(&info.group, &info.version, &info.resource);
     let known = row.filter(|_| info.is_resource);
     let scope = match known {
@@ -406,7 +457,7 @@ fn labels(registry: &Registry, info: &RequestInfo, code: u16) -> RequestLabels {
     let subresource = known.and_then(|row| row.subresource(&info.subresource));
     let name = |part: fn(&Resource) -> &str| known.map_or("", |row| part(row)).to_owned();
     RequestLabels {
-        verb: info.verb.to_uppercase(),
+        verb: reported_verb(info, form),
         group: name(|row| &row.group),
         version: name(|row| &row.version),
         resource: name(|row| &row.plural),
@@ -414,6 +465,25 @@ fn labels(registry: &Registry, info: &RequestInfo, code: u16) -> RequestLabels {
         scope: scope.to_owned(),
         component: "apiserver".to_owned(),
         code,
-        dry_run: String::new(),
+        dry_run: if form.is_dry_run { "All" } else { "" }.to_owned(),
     }
+}
+
+/// The verb as metrics call it.
+fn reported_verb(info: &RequestInfo, form: Form) -> String {
+    let word = match info.verb {
+        _ if info.is_resource
+            && matches!(
+                info.subresource.as_str(),
+                "exec" | "attach" | "portforward" | "proxy"
+            ) =>
+        {
+            "CONNECT"
+        }
+        "create" => "POST",
+        "update" => "PUT",
+        "patch" if form.is_apply => "APPLY",
+        other => return other.to_uppercase(),
+    };
+    word.to_owned()
 }

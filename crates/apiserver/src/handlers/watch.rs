@@ -15,7 +15,7 @@ use flotilla_machinery::status::Status;
 use futures::stream;
 use http::{Response, StatusCode};
 use hyper::upgrade::OnUpgrade;
-use prometheus_client::metrics::{counter::Counter, gauge::Gauge};
+use prometheus_client::metrics::{counter::Counter, gauge::Gauge, histogram::Histogram};
 use serde_json::{Value, json};
 use tokio::{
     sync::OwnedSemaphorePermit,
@@ -28,7 +28,7 @@ use crate::{
     call::Call,
     convert,
     filter::Filter,
-    metrics::ResourceLabels,
+    metrics::{EndpointLabels, ResourceLabels},
     negotiate::{As, JSON},
     params::ListOptions,
     registry::Conversion,
@@ -69,6 +69,8 @@ struct Watch {
     done: bool,
     /// Counts what was sent.
     sent: Counter,
+    /// Counts its bytes.
+    sizes: Histogram,
     /// Keeps the watch counted until it is dropped.
     _permit: OwnedSemaphorePermit,
     _alive: Alive,
@@ -139,6 +141,11 @@ pub(crate) fn watch(
             .metrics
             .watch_events
             .get_or_create_owned(&labels(&call)),
+        sizes: call
+            .engine
+            .metrics
+            .watch_event_sizes
+            .get_or_create_owned(&labels(&call)),
         _permit: permit,
         _alive: alive,
         call,
@@ -174,7 +181,19 @@ fn bookmark_millis(entropy: u64) -> u64 {
 
 impl Alive {
     fn new(call: &Call) -> Self {
-        let labels = labels(call);
+        let labels = EndpointLabels {
+            verb: "WATCH".to_owned(),
+            group: call.resource.group.to_string(),
+            version: call.resource.version.to_string(),
+            resource: call.resource.plural.to_string(),
+            subresource: String::new(),
+            scope: match call.list_namespace() {
+                Some(_) => "namespace",
+                None => "cluster",
+            }
+            .to_owned(),
+            component: "apiserver".to_owned(),
+        };
         let gauge = call
             .engine
             .metrics
@@ -452,6 +471,7 @@ impl Watch {
             _ => return None,
         };
         self.sent.inc();
+        self.sizes.observe(object.body.len() as f64);
         let left = seen == EventKind::Deleted && event.kind == EventKind::Modified;
         Some((word_of(seen), left))
     }
