@@ -38,6 +38,11 @@ pub(crate) enum Command {
     Gslb(GslbCommand),
     /// Read log lines and show the level each declares itself, whatever stream it came on.
     Logs(flotilla_logs::cli::Args),
+    /// Say why an object is the way it is: what holds up its deletion, who owns its fields, what it
+    /// lacks, and whether a request would be refused.
+    ///
+    /// Works with every cluster. Nothing is changed.
+    Why(WhyArgs),
     /// Print a script that completes commands in your shell.
     #[command(
         after_help = "Example:\n  flotilla completion bash > ~/.local/share/bash-completion/completions/flotilla"
@@ -325,10 +330,48 @@ pub(crate) struct ImportValuesArgs {
     pub(crate) output: Output,
 }
 
+/// `flotilla why`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  flotilla why namespace old                        what keeps it Terminating
+  flotilla why deployment shop -n web               who owns which field
+  flotilla why svc shop -n web -o json              why it has no endpoints
+  flotilla why pod p --as ann --verb delete         why ann may not delete it
+  flotilla why crd kettles.kitchen.example.com      why it is not served")]
+pub(crate) struct WhyArgs {
+    /// Kind, plural, singular or short name; with `.group` when several groups have it.
+    pub(crate) kind: String,
+    /// Name of the object.
+    pub(crate) name: String,
+    /// Namespace. Default: the one of the context.
+    #[arg(short, long)]
+    pub(crate) namespace: Option<String>,
+    /// Explain a request of this user too, such as `ann` or
+    /// `system:serviceaccount:web:default`.
+    #[arg(long = "as", value_name = "USER")]
+    pub(crate) user: Option<String>,
+    /// Further groups of that user; may be given several times.
+    #[arg(long = "as-group", value_name = "GROUP", requires = "user")]
+    pub(crate) groups: Vec<String>,
+    /// What that user would do: get, list, watch, create, update, patch, delete.
+    #[arg(long, default_value = "get", requires = "user")]
+    pub(crate) verb: String,
+    /// Endpoint below the object, such as status or scale.
+    #[arg(long, requires = "user")]
+    pub(crate) subresource: Option<String>,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    /// How to print.
+    #[arg(short, long, value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+}
+
 /// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
     /// For reading.
+    #[value(alias = "table")]
     Text,
     /// One JSON document.
     Json,

@@ -1,4 +1,4 @@
-//! The one place where environment variables are read.
+//! The one place where environment variables are read, and the clock for commands that need it once.
 
 use std::path::PathBuf;
 
@@ -28,6 +28,12 @@ pub(crate) fn log_settings(flag: Option<&str>) -> logging::Settings {
         variable("NO_COLOR").is_some(),
         logging::stderr_is_terminal(),
     )
+}
+
+/// Time of the wall clock.
+#[expect(clippy::disallowed_methods, reason = "the edge of the process is here")]
+pub(crate) fn now() -> jiff::Timestamp {
+    jiff::Timestamp::now()
 }
 
 /// kubectl's choice of a kubeconfig: the first file of the list.

@@ -2,19 +2,14 @@
 
 mod import;
 
-use std::path::PathBuf;
-
 use anyhow::{Context, Result};
 use flotilla_gslb::explain::ask::{self, Ask};
 use flotilla_gslb::explain::outlook::outlook;
 use flotilla_gslb::explain::{self, Facts, Scenario};
 use flotilla_telemetry::logging;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
-use serde::Serialize;
 
-use crate::args::{ClusterArgs, DrainArgs, ExplainArgs, GslbCommand, Output, WhatIfArgs};
-use crate::plan::state_dir;
+use crate::args::{DrainArgs, ExplainArgs, GslbCommand, WhatIfArgs};
+use crate::connect::{client, print, runtime};
 use crate::{environment, say};
 
 /// Carries a command out.
@@ -23,11 +18,7 @@ pub(crate) fn run(command: &GslbCommand, log: Option<&str>) -> Result<()> {
     if let GslbCommand::ImportValues(args) = command {
         return import::run(args);
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the async runtime")?;
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         match command {
             GslbCommand::Explain(args) => explain(args).await,
             GslbCommand::WhatIf(args) => what_if(args).await,
@@ -82,51 +73,4 @@ async fn drain(args: &DrainArgs) -> Result<()> {
     say(&format!(
         "Gslb {gslb} of {tag} {state}; its hosts: {hosts}\n"
     ))
-}
-
-/// Prints a value in the format asked for.
-fn print(value: &impl Serialize, text: &str, output: Output) -> Result<()> {
-    match output {
-        Output::Text => say(text),
-        Output::Json => say(&(serde_json::to_string_pretty(value)? + "\n")),
-        Output::Yaml => say(&serde_saphyr::to_string(value).context("cannot write YAML")?),
-    }
-}
-
-async fn client(args: &ClusterArgs) -> Result<Client> {
-    let path = args
-        .kubeconfig
-        .clone()
-        .map_or_else(default_kubeconfig, Ok)?;
-    let kubeconfig = Kubeconfig::read_from(&path).with_context(|| {
-        format!(
-            "cannot use {}; --kubeconfig chooses another",
-            path.display()
-        )
-    })?;
-    let options = KubeConfigOptions {
-        context: args.context.clone(),
-        ..KubeConfigOptions::default()
-    };
-    let config = Config::from_custom_kubeconfig(kubeconfig, &options)
-        .await
-        .with_context(|| format!("cannot use {}; --context chooses a context", path.display()))?;
-    Ok(Client::try_from(config)?)
-}
-
-/// The first that there is: KUBECONFIG, the one of `flotilla up`, kubectl's own.
-fn default_kubeconfig() -> Result<PathBuf> {
-    let around = environment::surroundings();
-    let candidates = [
-        environment::kubeconfig(),
-        state_dir(&around).map(|folder| folder.join("kubeconfig")),
-        around.home.map(|home| home.join(".kube/config")),
-    ];
-    candidates
-        .into_iter()
-        .flatten()
-        .find(|path| path.exists())
-        .context(
-            "no kubeconfig found; start a cluster with `flotilla up` or name one with --kubeconfig",
-        )
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod cluster;
+mod connect;
 mod edge;
 mod environment;
 mod greeting;
@@ -10,6 +11,7 @@ mod nameserver;
 mod plan;
 mod run;
 mod up;
+mod why;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -41,6 +43,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             logging::install(&environment::log_settings(cli.log.as_deref()), None)?;
             return flotilla_logs::cli::run(args);
         }
+        Command::Why(args) => why::run(args, cli.log.as_deref())?,
         Command::Completion { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "flotilla", &mut script);

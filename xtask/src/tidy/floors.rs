@@ -14,6 +14,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("cli", 5),
     ("ui", 4),
     ("logs", 4),
+    ("why", 4),
     ("controllers", 3),
     ("scheduler", 3),
     ("gslb", 3),

@@ -77,6 +77,7 @@ const SHELLS: &[(&str, &[&str])] = &[
     ),
     ("telemetry", &["*"]),
     ("testkit", &["*"]),
+    ("why", &["ask"]),
 ];
 
 /// What a pure module must not name, and why.

@@ -11,6 +11,7 @@ mod lifecycle;
 mod partition;
 mod snapshot;
 mod walks;
+mod why;
 
 use std::path::PathBuf;
 
