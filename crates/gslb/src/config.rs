@@ -15,6 +15,7 @@ use std::{
     collections::BTreeSet,
     fmt,
     net::{IpAddr, SocketAddr},
+    path::PathBuf,
     time::Duration,
 };
 
@@ -26,6 +27,7 @@ use flotilla_dns::{
 use crate::{
     names,
     options::{self, Defaults},
+    providers::credentials,
 };
 use read::Reader;
 
@@ -61,6 +63,21 @@ pub enum Provider {
     ExternalDns,
     /// Infoblox over WAPI.
     Infoblox(Infoblox),
+    /// Amazon Route 53.
+    Route53(Route53),
+}
+
+/// How to reach Route 53.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route53 {
+    /// `AWS_ENDPOINT_URL_ROUTE_53`, `https://route53.amazonaws.com`.
+    pub endpoint: String,
+    /// `AWS_ENDPOINT_URL_STS`, that of `AWS_REGION`.
+    pub sts_endpoint: String,
+    /// `FLOTILLA_ROUTE53_HOSTED_ZONE_ID`; looked up by the parent zone's name when absent.
+    pub hosted_zone_id: Option<String>,
+    /// Where keys come from.
+    pub credentials: credentials::Source,
 }
 
 /// How to reach an Infoblox grid.
@@ -82,6 +99,8 @@ pub struct Infoblox {
     pub n_connections: u32,
     /// `INFOBLOX_DNS_VIEW`, `default`.
     pub view: String,
+    /// `FLOTILLA_INFOBLOX_CA_FILE`: certificates to trust, in PEM; the system's when absent.
+    pub ca_file: Option<PathBuf>,
 }
 
 /// A server of the parent zone that takes dynamic updates, and the key for it.
@@ -156,7 +175,7 @@ pub struct Config {
     pub service_type: ServiceType,
     /// `CLUSTER_EXPOSED_IPS`: addresses that replace what objects say.
     pub cluster_exposed_ips: Vec<IpAddr>,
-    /// `EXTDNS_ENABLED` or `INFOBLOX_GRID_HOST`.
+    /// `EXTDNS_ENABLED`, `INFOBLOX_GRID_HOST` or `FLOTILLA_ROUTE53`.
     pub provider: Provider,
     /// `METRICS_ADDRESS`, `0.0.0.0:8080`.
     pub metrics_address: String,
@@ -260,6 +279,12 @@ impl Config {
         };
         r.number("ZONE_DELEGATION_RECOVERY_SECONDS", 3600, 0);
         r.finish(config)
+    }
+
+    /// Whether we keep our own part of the delegation in the parent zone ourselves.
+    pub fn keeps_delegation(&self) -> bool {
+        self.update.is_some()
+            || matches!(self.provider, Provider::Infoblox(_) | Provider::Route53(_))
     }
 
     /// Ports on which a peer's DNS server may listen, in the order they are tried.
@@ -445,17 +470,27 @@ fn provider(r: &mut Reader<'_>) -> Provider {
         n_connections: u32::try_from(r.number("INFOBLOX_HTTP_POOL_CONNECTIONS", 10, 1))
             .unwrap_or(10),
         view: r.text("INFOBLOX_DNS_VIEW", "default"),
+        ca_file: Some(r.text("FLOTILLA_INFOBLOX_CA_FILE", ""))
+            .filter(|path| !path.is_empty())
+            .map(PathBuf::from),
         grid_host,
     };
-    match (external_dns, infoblox.grid_host.is_empty()) {
-        (true, true) => Provider::ExternalDns,
-        (true, false) => {
-            let hint = "multiple providers: choose EXTDNS_ENABLED or INFOBLOX_GRID_HOST, not both";
+    let route53 = r.switch("FLOTILLA_ROUTE53");
+    match (external_dns, !infoblox.grid_host.is_empty(), route53) {
+        (true, false, false) => Provider::ExternalDns,
+        (false, false, false) => Provider::None,
+        (false, false, true) => self::route53(r),
+        (true, true, _) | (true, _, true) => {
+            let hint = "multiple providers: choose one of EXTDNS_ENABLED, INFOBLOX_GRID_HOST and FLOTILLA_ROUTE53";
             r.mistake("EXTDNS_ENABLED", hint.into());
             Provider::None
         }
-        (false, true) => Provider::None,
-        (false, false) => {
+        (false, true, true) => {
+            let hint = "multiple providers: choose one of INFOBLOX_GRID_HOST and FLOTILLA_ROUTE53";
+            r.mistake("FLOTILLA_ROUTE53", hint.into());
+            Provider::None
+        }
+        (false, true, false) => {
             let complete = !infoblox.username.is_empty() && !infoblox.password.is_empty();
             r.check("INFOBLOX_WAPI_USERNAME", complete, || {
                 "Infoblox needs INFOBLOX_WAPI_USERNAME and INFOBLOX_WAPI_PASSWORD".into()
@@ -463,6 +498,28 @@ fn provider(r: &mut Reader<'_>) -> Provider {
             Provider::Infoblox(infoblox)
         }
     }
+}
+
+fn route53(r: &mut Reader<'_>) -> Provider {
+    let sts = match r.text("AWS_REGION", "").as_str() {
+        "" => "https://sts.amazonaws.com".to_owned(),
+        region => format!("https://sts.{region}.amazonaws.com"),
+    };
+    let credentials = match credentials::source(r.source()) {
+        Ok(source) => source,
+        Err(hint) => {
+            r.mistake("FLOTILLA_ROUTE53", hint);
+            return Provider::None;
+        }
+    };
+    let hosted_zone_id = r.text("FLOTILLA_ROUTE53_HOSTED_ZONE_ID", "");
+    let hosted_zone_id = hosted_zone_id.trim_start_matches("/hostedzone/");
+    Provider::Route53(Route53 {
+        endpoint: r.text("AWS_ENDPOINT_URL_ROUTE_53", "https://route53.amazonaws.com"),
+        sts_endpoint: r.text("AWS_ENDPOINT_URL_STS", &sts),
+        hosted_zone_id: (!hosted_zone_id.is_empty()).then(|| hosted_zone_id.to_owned()),
+        credentials,
+    })
 }
 
 fn metrics_address(r: &mut Reader<'_>) -> String {

@@ -5,7 +5,9 @@
 //! readiness is answered for as soon as its event is here. Nothing the task does waits for the network: writes go
 //! through a work queue, questions and look-ups run in tasks of their own.
 
+mod delegations;
 mod events;
+mod http;
 mod lookups;
 mod peers;
 mod sights;
@@ -110,6 +112,10 @@ impl Gslb {
             tasks.spawn("signers", learning);
             signers
         });
+        let delegations = delegations::start(&config, &metrics);
+        if let Some(delegations) = delegations.clone() {
+            tasks.spawn("delegations", delegations.run());
+        }
         let (lookups, looking) = lookups::start(&config, inputs);
         tasks.spawn("lookups", looking);
         let hands = Hands {
@@ -119,6 +125,7 @@ impl Gslb {
             peers,
             sights,
             signers,
+            delegations,
             lookups,
             metrics,
         };
@@ -142,6 +149,7 @@ struct Hands {
     peers: peers::Peers,
     sights: sights::Sights,
     signers: Option<signers::Signers>,
+    delegations: Option<delegations::Delegations>,
     lookups: lookups::Lookups,
     metrics: Metrics,
 }
@@ -206,17 +214,18 @@ impl Hands {
                 own_name,
                 addresses,
             } => {
+                let records = Records {
+                    zone,
+                    parent,
+                    own_name,
+                    addresses,
+                    ttl_seconds: config.ns_ttl_seconds,
+                };
                 if let Some(settings) = config.update.clone() {
-                    let ttl_seconds = config.ns_ttl_seconds;
                     let source = config.own_dns.first().copied();
-                    let records = Records {
-                        zone,
-                        parent,
-                        own_name,
-                        addresses,
-                        ttl_seconds,
-                    };
                     self.lookups.update(settings, source, records);
+                } else if let Some(delegations) = &self.delegations {
+                    delegations.set(records);
                 }
             }
             Effect::Decided { id, decision } => {

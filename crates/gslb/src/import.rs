@@ -18,7 +18,7 @@ pub struct Imported {
 }
 
 /// Values that are a setting as they stand. Lists become comma lists.
-const TABLE: [(&str, &str); 21] = [
+const TABLE: [(&str, &str); 23] = [
     ("k8gb.clusterGeoTag", "CLUSTER_GEO_TAG"),
     ("k8gb.extGslbClustersGeoTags", "EXT_GSLB_CLUSTERS_GEO_TAGS"),
     ("k8gb.edgeDNSServers", "EDGE_DNS_SERVERS"),
@@ -41,6 +41,8 @@ const TABLE: [(&str, &str); 21] = [
     ("coredns.serviceType", "COREDNS_SERVICE_TYPE"),
     ("extdns.enabled", "EXTDNS_ENABLED"),
     ("tracing.enabled", "TRACING_ENABLED"),
+    ("route53.enabled", "FLOTILLA_ROUTE53"),
+    ("route53.hostedZoneID", "FLOTILLA_ROUTE53_HOSTED_ZONE_ID"),
     ("infoblox.gridHost", "INFOBLOX_GRID_HOST"),
     ("infoblox.wapiPort", "INFOBLOX_WAPI_PORT"),
     ("infoblox.wapiVersion", "INFOBLOX_WAPI_VERSION"),

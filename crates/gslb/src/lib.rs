@@ -23,6 +23,7 @@ pub mod migrate;
 pub mod names;
 pub mod options;
 pub mod problem;
+pub mod providers;
 pub mod publish;
 pub mod ramp;
 pub mod refs;

@@ -11,7 +11,7 @@ use std::{
 
 use prometheus_client::{
     encoding::EncodeLabelSet,
-    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::Registry,
 };
 
@@ -72,10 +72,22 @@ struct OfPull {
 /// What comes of a pull.
 const PULL_RESULTS: [&str; 4] = ["same", "whole", "changes", "failed"];
 
+/// One sort of request to Infoblox.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Asked {
+    request: &'static str,
+    success: &'static str,
+}
+
+/// Buckets in seconds, as k8gb has them.
+fn infoblox_buckets() -> Histogram {
+    Histogram::new([0.2, 0.8, 3.2, 12.8, 51.2])
+}
+
 type Gauges<L> = Family<L, Gauge<i64, AtomicI64>>;
 
 /// All metrics of one cluster's GSLB.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Metrics {
     errors: Family<Object, Counter>,
     reconciliations: Family<Object, Counter>,
@@ -89,8 +101,38 @@ pub struct Metrics {
     runtime: Gauges<Runtime>,
     pushed: Gauges<OfPeer>,
     pulls: Family<OfPull, Counter>,
+    infoblox_duration: Family<Asked, Histogram, fn() -> Histogram>,
+    infoblox_updates: Counter,
+    infoblox_update_errors: Counter,
+    infoblox_heartbeats: Counter,
+    infoblox_heartbeat_errors: Counter,
     /// DNS names with a series, by Gslb, so that they can be removed.
     names: Arc<Mutex<BTreeMap<GslbId, BTreeSet<OfName>>>>,
+}
+
+impl Default for Metrics {
+    fn default() -> Metrics {
+        Metrics {
+            errors: Family::default(),
+            reconciliations: Family::default(),
+            healthy: Family::default(),
+            healthy_local: Family::default(),
+            status: Family::default(),
+            failover: Family::default(),
+            round_robin: Family::default(),
+            geoip: Family::default(),
+            endpoints: Family::default(),
+            runtime: Family::default(),
+            pushed: Family::default(),
+            pulls: Family::default(),
+            infoblox_duration: Family::new_with_constructor(infoblox_buckets),
+            infoblox_updates: Counter::default(),
+            infoblox_update_errors: Counter::default(),
+            infoblox_heartbeats: Counter::default(),
+            infoblox_heartbeat_errors: Counter::default(),
+            names: Arc::default(),
+        }
+    }
 }
 
 impl Metrics {
@@ -139,6 +181,35 @@ impl Metrics {
             "Addresses by DNS name",
             m.endpoints.clone(),
         );
+        registry.register(
+            "k8gb_infoblox_request_duration",
+            "Seconds a request to Infoblox took",
+            m.infoblox_duration.clone(),
+        );
+        for (name, help, counter) in [
+            (
+                "zone_updates",
+                "Changes of delegated zones",
+                &m.infoblox_updates,
+            ),
+            (
+                "zone_update_errors",
+                "Changes that failed",
+                &m.infoblox_update_errors,
+            ),
+            (
+                "heartbeats",
+                "Always 0, as with k8gb",
+                &m.infoblox_heartbeats,
+            ),
+            (
+                "heartbeat_errors",
+                "Always 0, as with k8gb",
+                &m.infoblox_heartbeat_errors,
+            ),
+        ] {
+            registry.register(format!("k8gb_infoblox_{name}"), help, counter.clone());
+        }
         registry.register("k8gb_runtime_info", "What is running", m.runtime.clone());
         registry.register(
             "flotilla_gslb_peer_pushes",
@@ -192,6 +263,23 @@ impl Metrics {
             });
         }
         self.pushed.remove(&OfPeer { zone, geotag });
+    }
+
+    /// Notes a request to Infoblox.
+    pub fn infoblox_request(&self, request: &'static str, success: bool, seconds: f64) {
+        let success = if success { "true" } else { "false" };
+        let labels = Asked { request, success };
+        self.infoblox_duration
+            .get_or_create(&labels)
+            .observe(seconds);
+    }
+
+    /// Notes a change of a delegated zone.
+    pub fn infoblox_zone(&self, success: bool) {
+        match success {
+            true => self.infoblox_updates.inc(),
+            false => self.infoblox_update_errors.inc(),
+        };
     }
 
     /// Notes a decision, or removes every series of a Gslb that is gone.

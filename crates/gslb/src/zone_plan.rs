@@ -42,7 +42,7 @@ pub struct Plan {
     pub finalizer: bool,
     /// The DNSEndpoint for external-dns, if that is our provider and the zone stays; `Null` asks for its removal.
     pub delegation: Option<Value>,
-    /// Whether our NS record and glue are to stand in the parent zone by dynamic update; absent without one configured.
+    /// Whether our NS record and glue are to stand in the parent zone by dynamic update or over an API; absent when somebody else does that.
     pub update: Option<bool>,
     /// Whether the zone is served.
     pub served: bool,
@@ -109,7 +109,7 @@ pub fn plan(
             (false, Step::Remove) => Some(Value::Null),
         };
     }
-    if cfg.update.is_some() && !(zone.deleting && step == Step::Release) {
+    if cfg.keeps_delegation() && !(zone.deleting && step == Step::Release) {
         plan.update = Some(stays);
     }
     plan.own_name = own_name;
@@ -119,7 +119,7 @@ pub fn plan(
 /// The next step of a deletion. With dynamic updates every cluster removes only what is its own, so it may go as soon
 /// as the parent zone does not know its name server any more.
 fn step(zone: &Zone, cfg: &Config, own_name: &str, lookups: &BTreeMap<String, Lookup>) -> Step {
-    if cfg.update.is_none() || !zone.do_finalize {
+    if !cfg.keeps_delegation() || !zone.do_finalize {
         return zones::finalize(zone.do_finalize, &zone.servers, own_name);
     }
     match lookups.get(own_name) {
@@ -151,7 +151,7 @@ fn servers(
             message,
         ));
     }
-    if cfg.update.is_some() {
+    if cfg.keeps_delegation() {
         plan.lookups.insert(own_name.to_owned());
     }
     for tag in &cfg.external_tags {

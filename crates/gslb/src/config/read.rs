@@ -29,6 +29,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The source itself, for readers of other shapes.
+    pub(super) fn source(&self) -> &'a dyn Fn(&str) -> Option<String> {
+        self.source
+    }
+
     pub(super) fn mistake(&mut self, name: &'static str, hint: String) {
         self.mistakes.push(Mistake { name, hint });
     }

@@ -277,3 +277,54 @@ fn what_applies_to_every_gslb_can_be_set_for_the_cluster() {
         assert_eq!(parse(name, value).unwrap_err()[0].name, name);
     }
 }
+
+#[test]
+fn route_53_needs_credentials_and_is_the_only_provider() {
+    let keys = [("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "s")];
+    let with = |more: &[(&'static str, &'static str)]| {
+        parse(&[&[("FLOTILLA_ROUTE53", "true")], more].concat())
+    };
+    let config = with(&[&keys[..], &[("AWS_REGION", "eu-west-1")]].concat())
+        .unwrap()
+        .config;
+    assert!(config.keeps_delegation());
+    let Provider::Route53(settings) = config.provider else {
+        panic!("Route 53 was asked for");
+    };
+    assert_eq!(
+        (
+            settings.endpoint.as_str(),
+            settings.sts_endpoint.as_str(),
+            settings.hosted_zone_id
+        ),
+        (
+            "https://route53.amazonaws.com",
+            "https://sts.eu-west-1.amazonaws.com",
+            None
+        )
+    );
+    let id = [
+        ("FLOTILLA_ROUTE53_HOSTED_ZONE_ID", "/hostedzone/Z1"),
+        ("AWS_ENDPOINT_URL_ROUTE_53", "http://x"),
+    ];
+    let Provider::Route53(settings) = with(&[&keys[..], &id].concat()).unwrap().config.provider
+    else {
+        panic!("Route 53 was asked for");
+    };
+    assert_eq!(
+        (
+            settings.hosted_zone_id.as_deref(),
+            settings.endpoint.as_str()
+        ),
+        (Some("Z1"), "http://x")
+    );
+    assert_eq!(with(&[]).unwrap_err(), ["FLOTILLA_ROUTE53"]);
+    assert_eq!(
+        with(&[("EXTDNS_ENABLED", "true")]).unwrap_err(),
+        ["EXTDNS_ENABLED"]
+    );
+    assert_eq!(
+        with(&[("INFOBLOX_GRID_HOST", "g")]).unwrap_err(),
+        ["FLOTILLA_ROUTE53"]
+    );
+}

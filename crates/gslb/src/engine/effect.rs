@@ -145,7 +145,7 @@ pub enum Effect {
         /// The name.
         name: String,
     },
-    /// Put our name server and glue into the parent zone by dynamic update, or take them out.
+    /// Put our name server and glue into the parent zone, by dynamic update or over its API, or take them out.
     Update {
         /// The balanced zone.
         zone: String,
