@@ -110,6 +110,8 @@ impl Cluster {
             signing: self.dns.signing(),
             metrics: gslb_metrics,
             push: self.dns.take_push(),
+            // The only one that works on this cluster is this process.
+            election: None,
             stop: stop.clone(),
         };
         let gslb = Gslb::start(environment, config);

@@ -5,6 +5,7 @@ mod cluster;
 mod connect;
 mod edge;
 mod environment;
+mod geo;
 mod greeting;
 mod gslb;
 mod nameserver;

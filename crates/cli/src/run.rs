@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use flotilla_dns::server::{self, Metrics as DnsMetrics, Tls};
 use flotilla_gslb::config::{Config, Parsed, PushKey};
 use flotilla_gslb::controller::{Environment, Gslb};
+use flotilla_operator::leader;
 use flotilla_telemetry::logging::{self, Format};
 use flotilla_telemetry::metrics::{self, SharedRegistry};
 use flotilla_telemetry::tracing_export;
@@ -16,8 +17,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::{RunCommand, RunGslbArgs};
 use crate::environment;
+use crate::geo::Follow;
 use crate::nameserver::{Copies, Keeping, NameServer};
 use crate::up::{Interrupt, STOP_LIMIT};
+
+/// Name of the Lease of the election.
+const LEASE: &str = "flotilla-gslb";
 
 /// Carries a command out.
 pub(crate) fn run(command: &RunCommand, log: Option<&str>) -> Result<()> {
@@ -67,6 +72,9 @@ async fn serve(args: &RunGslbArgs, parsed: Parsed, log: Option<&str>) -> Result<
     let mut copies = Copies::read(&args.copy)?;
     copies.push_key = config.push_key.as_ref().and_then(PushKey::key);
     let dns = server_config(args, &config)?;
+    if let Some(settings) = &config.geo {
+        tokio::spawn(Follow::new(settings, dns.geo.clone()).run());
+    }
     let mut dns = NameServer::start(dns, copies, keeping, &dns_metrics)
         .context("cannot serve DNS; --dns-listen chooses other addresses")?;
     serve_metrics(&config, &registry, &stop).await?;
@@ -76,6 +84,7 @@ async fn serve(args: &RunGslbArgs, parsed: Parsed, log: Option<&str>) -> Result<
         signing: dns.signing(),
         metrics: gslb_metrics,
         push: dns.take_push(),
+        election: election(&config),
         stop: stop.clone(),
     };
     tracing::info!(geo_tag = %config.geo_tag, dns = ?args.dns_listen, "Balancing load");
@@ -121,6 +130,17 @@ fn server_config(args: &RunGslbArgs, config: &Config) -> Result<server::Config> 
         }
     }
     Ok(server)
+}
+
+/// How replicas elect the one that writes. Their identity is the pod's name, which differs between them.
+fn election(config: &Config) -> Option<leader::Settings> {
+    let name = environment::variable("POD_NAME").or_else(|| environment::variable("HOSTNAME"));
+    let name = name.unwrap_or_else(|| config.geo_tag.clone());
+    // Two processes of one name, such as on one machine, are two all the same.
+    let identity = format!("{name}_{:08x}", rand::random::<u32>());
+    config
+        .leader_election
+        .then(|| leader::Settings::new(&config.namespace, LEASE, &identity))
 }
 
 /// `--log` and RUST_LOG before LOG_LEVEL; LOG_FORMAT, when set, before what the terminal suggests.

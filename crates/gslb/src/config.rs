@@ -67,6 +67,15 @@ pub enum Provider {
     Route53(Route53),
 }
 
+/// Where the places of addresses stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeoDatabase {
+    /// `FLOTILLA_GEO_DATABASE`: a MaxMind database, read again when it changes.
+    pub path: PathBuf,
+    /// `FLOTILLA_GEO_FIELDS`, `datacenter`: fields compared, best first, separated by blanks or commas.
+    pub fields: Vec<String>,
+}
+
 /// How to reach Route 53.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route53 {
@@ -200,6 +209,11 @@ pub struct Config {
     pub defaults: Defaults,
     /// `FLOTILLA_PUSH_KEY_*`: the key shared by the fleet, with which changes are pushed; none leaves polling.
     pub push_key: Option<PushKey>,
+    /// `FLOTILLA_GEO_DATABASE` and `FLOTILLA_GEO_FIELDS`: the database for geoip; without one everybody gets every address.
+    pub geo: Option<GeoDatabase>,
+    /// `FLOTILLA_LEADER_ELECTION`, on: whether replicas elect the one that writes, with the Lease `flotilla-gslb` in
+    /// `POD_NAMESPACE`.
+    pub leader_election: bool,
     /// Our DNS addresses when the process knows them itself, as with `flotilla up`; no environment variable.
     pub own_dns: Vec<IpAddr>,
 }
@@ -275,6 +289,9 @@ impl Config {
             update: update(&mut r),
             defaults: defaults(&mut r),
             push_key: push_key(&mut r),
+            geo: geo(&mut r),
+            leader_election: r.one_of("FLOTILLA_LEADER_ELECTION", "true", &["true", "false"])
+                == "true",
             own_dns: Vec::new(),
         };
         r.number("ZONE_DELEGATION_RECOVERY_SECONDS", 3600, 0);
@@ -579,6 +596,26 @@ fn update(r: &mut Reader<'_>) -> Option<Update> {
         server,
         key_name,
         secret,
+    })
+}
+
+fn geo(r: &mut Reader<'_>) -> Option<GeoDatabase> {
+    let path = r.text("FLOTILLA_GEO_DATABASE", "");
+    let text = r.text("FLOTILLA_GEO_FIELDS", "datacenter");
+    let fields: Vec<String> = text
+        .split([' ', ','])
+        .filter(|field| !field.is_empty())
+        .map(str::to_owned)
+        .collect();
+    let valid = fields
+        .iter()
+        .all(|field| field.split('.').all(|part| !part.is_empty()));
+    r.check("FLOTILLA_GEO_FIELDS", valid && fields.len() <= 8, || {
+        format!("{text:?} is not 1 to 8 fields such as datacenter or country.iso_code")
+    });
+    (!path.is_empty()).then(|| GeoDatabase {
+        path: path.into(),
+        fields,
     })
 }
 

@@ -18,11 +18,11 @@ mod write;
 use std::sync::Arc;
 
 use flotilla_dns::{catalog::Publish, notify::Notice, server::Notifier, tsig::Key};
-use flotilla_operator::Tasks;
+use flotilla_operator::{Tasks, leader};
 use jiff::Timestamp;
 use kube::Client;
 use prometheus_client::registry::Registry;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch as latest};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -62,6 +62,9 @@ pub struct Environment {
     pub metrics: Metrics,
     /// How changes travel between clusters without being asked for; none leaves polling.
     pub push: Option<Push>,
+    /// Elects the replica that writes to the API server and to the parent zone; all replicas answer. Without one we are
+    /// the only replica.
+    pub election: Option<leader::Settings>,
     /// Stops the GSLB when cancelled.
     pub stop: CancellationToken,
 }
@@ -93,14 +96,16 @@ impl Gslb {
             signing,
             metrics,
             push,
+            election,
             stop,
         } = environment;
         let mut tasks = Tasks::new(&stop);
+        let leading = elect(&mut tasks, client.clone(), election);
         let (inputs, received) = mpsc::channel(INPUTS_MAX);
         for kind in Kind::ALL {
             tasks.spawn("watch", watch::run(client.clone(), kind, inputs.clone()));
         }
-        let writer = write::Writer::new();
+        let writer = write::Writer::new(leading.clone());
         tasks.spawn("write", writer.clone().run(client.clone()));
         let recorder = events::start(&mut tasks, client);
         let (peers, polling) = peers::start(&config, push, metrics.clone(), inputs.clone());
@@ -128,6 +133,7 @@ impl Gslb {
             delegations,
             lookups,
             metrics,
+            leading,
         };
         tasks.spawn("engine", drive(Engine::new(config), received, hands));
         Handle { tasks }
@@ -135,6 +141,11 @@ impl Gslb {
 }
 
 impl Handle {
+    /// Ends every task where it stands, as a killed process does: nothing is finished and no lease given up.
+    pub fn abort(self) {
+        self.tasks.abort();
+    }
+
     /// Stops every task and waits for all of them.
     pub async fn stop(self) {
         self.tasks.stop().await;
@@ -152,15 +163,34 @@ struct Hands {
     delegations: Option<delegations::Delegations>,
     lookups: lookups::Lookups,
     metrics: Metrics,
+    leading: latest::Receiver<bool>,
+}
+
+/// Starts the election; whoever is alone leads.
+fn elect(
+    tasks: &mut Tasks,
+    client: Client,
+    election: Option<leader::Settings>,
+) -> latest::Receiver<bool> {
+    let (says, leading) = latest::channel(election.is_none());
+    if let Some(settings) = election {
+        let stop = tasks.token();
+        tasks.spawn_graceful("election", leader::run(client, settings, says, stop));
+    }
+    leading
 }
 
 async fn drive(mut engine: Engine, mut inputs: mpsc::Receiver<Input>, mut hands: Hands) {
+    let mut elected = hands.leading.clone();
     loop {
         let wait = engine.next_due().map(|due| until(due, now()));
         tokio::select! {
             input = inputs.recv() => match input {
                 Some(input) => engine.take(input),
                 None => return,
+            },
+            () = changed(&mut elected) => if *elected.borrow() {
+                engine.take(Input::Leading);
             },
             () = sleep(wait) => {}
         }
@@ -170,8 +200,16 @@ async fn drive(mut engine: Engine, mut inputs: mpsc::Receiver<Input>, mut hands:
                 Err(_) => break,
             }
         }
+        let leads = *hands.leading.borrow();
         for effect in engine.settle(now()) {
-            hands.carry_out(engine.config(), effect);
+            // A replica that follows answers and asks like any other; it only changes nothing outside.
+            let writes = matches!(
+                effect,
+                Effect::Write(..) | Effect::Say { .. } | Effect::Update { .. }
+            );
+            if leads || !writes {
+                hands.carry_out(engine.config(), effect);
+            }
         }
     }
 }
@@ -247,6 +285,13 @@ pub(crate) fn now() -> Timestamp {
 
 fn until(due: Timestamp, now: Timestamp) -> std::time::Duration {
     std::time::Duration::try_from(due.duration_since(now)).unwrap_or_default()
+}
+
+/// The election went otherwise; never when there is none any more.
+async fn changed(elected: &mut latest::Receiver<bool>) {
+    if elected.changed().await.is_err() {
+        std::future::pending().await
+    }
 }
 
 async fn sleep(wait: Option<std::time::Duration>) {

@@ -69,6 +69,8 @@ pub enum Input {
         /// When.
         at: Timestamp,
     },
+    /// From now on we are the one that writes; what was asked for before was not carried out.
+    Leading,
     /// A name was looked up.
     Lookup {
         /// The name.
@@ -182,8 +184,21 @@ impl Engine {
                     self.dirty.insert(owner);
                 }
             }
+            Input::Leading => self.start_over(),
             Input::Lookup { name, lookup } => self.looked_up(name, lookup),
         }
+    }
+
+    /// Forgets what was sent, and looks at everything again: each wish that differs from what is there is sent anew.
+    fn start_over(&mut self) {
+        self.sent.clear();
+        self.updates.clear();
+        self.dirty_zones = true;
+        self.dirty.extend(self.world.gslbs.keys().cloned());
+        self.dirty_ingresses
+            .extend(self.world.ingresses.keys().cloned());
+        let legacy = self.world.gslbs.keys().filter(|id| id.legacy);
+        self.dirty_legacy.extend(legacy.map(|id| id.key.clone()));
     }
 
     /// Decides everything that what happened, or the time, makes necessary.

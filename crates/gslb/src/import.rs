@@ -71,6 +71,16 @@ pub fn import(values: &Value) -> Imported {
     if let Some(zones) = zones(&values["k8gb"]) {
         settings.push(("DNS_ZONES", zones));
     }
+    let listed = values["k8gb"]["dnsZones"].as_array().into_iter().flatten();
+    // One database serves every zone here; the first one that is named is it.
+    for (key, name) in [
+        ("geoDataFilePath", "FLOTILLA_GEO_DATABASE"),
+        ("geoDataField", "FLOTILLA_GEO_FIELDS"),
+    ] {
+        if let Some(text) = listed.clone().find_map(|zone| text(&zone[key])) {
+            settings.push((name, text));
+        }
+    }
     let mut ignored = Vec::new();
     leftovers("", values, infoblox, &mut ignored);
     ignored.sort();

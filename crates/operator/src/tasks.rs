@@ -56,6 +56,11 @@ impl Tasks {
         });
     }
 
+    /// Aborts every task where it stands; nothing is finished.
+    pub fn abort(mut self) {
+        self.running.abort_all();
+    }
+
     /// Cancels every task and waits for all of them.
     pub async fn stop(mut self) {
         self.token.cancel();

@@ -328,3 +328,35 @@ fn route_53_needs_credentials_and_is_the_only_provider() {
         ["FLOTILLA_ROUTE53"]
     );
 }
+
+#[test]
+fn the_geo_database_has_fields_in_order() {
+    let geo = |settings: &[(&'static str, &'static str)]| parse(settings).unwrap().config.geo;
+    assert_eq!(
+        geo(&[("FLOTILLA_GEO_FIELDS", "a")]),
+        None,
+        "no database, no places"
+    );
+    let path = ("FLOTILLA_GEO_DATABASE", "/geoip.mmdb");
+    assert_eq!(geo(&[path]).unwrap().fields, ["datacenter"]);
+    let two = geo(&[
+        path,
+        ("FLOTILLA_GEO_FIELDS", "city.names.en, country.iso_code"),
+    ])
+    .unwrap();
+    assert_eq!(two.fields, ["city.names.en", "country.iso_code"]);
+    let wrong = parse(&[path, ("FLOTILLA_GEO_FIELDS", "city..en")]).unwrap_err();
+    assert_eq!(wrong, ["FLOTILLA_GEO_FIELDS"]);
+}
+
+#[test]
+fn replicas_elect_a_leader_unless_told_otherwise() {
+    assert!(parse(&[]).unwrap().config.leader_election);
+    assert!(
+        !parse(&[("FLOTILLA_LEADER_ELECTION", "false")])
+            .unwrap()
+            .config
+            .leader_election
+    );
+    assert!(parse(&[("FLOTILLA_LEADER_ELECTION", "maybe")]).is_err());
+}

@@ -13,6 +13,7 @@ use kube::{
     core::{ApiResource, GroupVersionKind},
 };
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::{
     engine::{Action, Target},
@@ -43,13 +44,15 @@ pub(super) enum Error {
 pub(super) struct Writer {
     queue: Queue<Target>,
     wishes: Arc<Mutex<HashMap<Target, Action>>>,
+    leading: watch::Receiver<bool>,
 }
 
 impl Writer {
-    pub(super) fn new() -> Writer {
+    pub(super) fn new(leading: watch::Receiver<bool>) -> Writer {
         Writer {
             queue: Queue::new(Backoff::default()),
             wishes: Arc::default(),
+            leading,
         }
     }
 
@@ -70,6 +73,11 @@ impl Writer {
         let reconcile = move |target: Target| {
             let (writer, client) = (self.clone(), client.clone());
             async move {
+                if !*writer.leading.borrow() {
+                    // Another replica writes now, and by what it sees itself.
+                    writer.wishes().remove(&target);
+                    return Ok(Outcome::Wait);
+                }
                 let wish = writer.wishes().get(&target).cloned();
                 let Some(wish) = wish else {
                     return Ok(Outcome::Wait);

@@ -9,7 +9,8 @@ fn chart_values_become_settings_that_parse() {
         "k8gb": {
             "clusterGeoTag": "eu", "extGslbClustersGeoTags": "us,za", "edgeDNSServers": ["10.0.0.53:5053", "10.0.0.54"],
             "dnsZones": [
-                {"parentZone": "example.com", "loadBalancedZone": "cloud.example.com", "dnsZoneNegTTL": 30},
+                {"parentZone": "example.com", "loadBalancedZone": "cloud.example.com", "dnsZoneNegTTL": 30,
+                    "geoDataFilePath": "/geoip.mmdb", "geoDataField": "datacenter"},
                 {"parentZone": "example.org", "loadBalancedZone": "cloud.example.org", "dnsZoneNegTTL": 60}],
             "clusterExposedIPs": [], "nsRecordTTL": 30, "reconcileRequeueSeconds": 10,
             "log": {"level": "debug", "format": "json"}, "imageTag": "v0.21", "deployCrds": true,
@@ -38,6 +39,7 @@ fn chart_values_become_settings_that_parse() {
             .map(|(_, value)| value.clone())
     };
     let config = Config::parse(&source).unwrap().config;
+    assert_eq!(config.geo.as_ref().unwrap().fields, ["datacenter"]);
     assert_eq!(
         (config.geo_tag.as_str(), config.external_tags.len()),
         ("eu", 2)

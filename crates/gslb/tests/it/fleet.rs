@@ -179,6 +179,7 @@ impl Cluster {
             signing: None,
             metrics,
             push,
+            election: None,
             stop: CancellationToken::new(),
         };
         let gslb = Gslb::start(environment, config.clone());
@@ -280,7 +281,7 @@ pub(crate) async fn put(client: &Client, plural: &str, object: Value) {
 }
 
 /// Installs our definitions and waits until they are served.
-async fn install(client: &Client) {
+pub(crate) async fn install(client: &Client) {
     for crd in flotilla_api::crd::documents() {
         put(client, "customresourcedefinitions", crd).await;
     }
