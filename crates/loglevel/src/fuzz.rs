@@ -34,11 +34,17 @@ pub fn classify_any(data: &[u8]) {
 
 /// The short way to write a moment says what the long way says.
 fn same_moment(text: &[u8]) {
-    if let Some(short) = time::utc_as_written(text) {
-        let mut long = Vec::new();
-        let moment = time::parse(text, &time::Context::default());
-        time::write_rfc3339(moment.expect("it was read the short way"), &mut long);
-        assert_eq!(long, short);
+    for zone_seconds in [None, Some(0)] {
+        let context = time::Context {
+            zone_seconds,
+            ..time::Context::default()
+        };
+        if let Some(short) = time::utc_as_written(text, zone_seconds.is_some()) {
+            let mut long = Vec::new();
+            let moment = time::parse(text, &context);
+            time::write_rfc3339(moment.expect("it was read the short way"), &mut long);
+            assert_eq!(long, short);
+        }
     }
 }
 

@@ -352,17 +352,34 @@ fn year_of(moment: Nanos) -> i64 {
 }
 
 /// A timestamp in UTC brought to nanoseconds without being taken apart: what [`write_rfc3339`] writes for what [`parse`]
-/// reads. `None` for every other way to write a moment, and for moments that do not exist.
-pub fn utc_as_written(text: &[u8]) -> Option<[u8; 30]> {
-    let (b'Z', written) = text.split_last()? else {
-        return None;
-    };
+/// reads in a context whose zone is UTC, or, unless `bare_is_utc`, in any.
+///
+/// `None` for other ways to write a moment than `2026-09-11T07:22:25.408Z`, with a space or slashes, a comma, a zone of
+/// zero or none, and for moments that do not exist.
+pub fn utc_as_written(text: &[u8], bare_is_utc: bool) -> Option<[u8; 30]> {
     let mut full = *UTC;
-    // At least the seconds; behind a point at least one digit.
-    if !matches!(written.len(), 19 | 21..=29) {
-        return None;
+    full[..19].copy_from_slice(text.get(..19)?);
+    // Slashes and dots are followed by a space; only dashes may be followed by a `T`.
+    match (full[4], full[7], full[10]) {
+        (b'-', b'-', b'T') => {}
+        (b'-', b'-', b' ') | (b'/', b'/', b' ') => {
+            (full[4], full[7], full[10]) = (b'-', b'-', b'T');
+        }
+        _ => return None,
     }
-    full[..written.len()].copy_from_slice(written);
+    let mut end = 19;
+    if let Some(b'.' | b',') = text.get(19) {
+        end = digits_end(text, 20);
+        if !matches!(end, 21..=29) {
+            return None;
+        }
+        full[20..end].copy_from_slice(&text[20..end]);
+    }
+    match &text[end..] {
+        b"Z" | b"+00:00" | b"+0000" => {}
+        b"" if bare_is_utc => {}
+        _ => return None,
+    }
     let two = |at: usize| (full[at] & 15) * 10 + (full[at + 1] & 15);
     if !is_utc(&full) || two(11) > 23 || two(14) > 59 || two(17) > 59 {
         return None;

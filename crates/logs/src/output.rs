@@ -5,7 +5,6 @@
 use std::io::Write;
 use std::sync::LazyLock;
 
-use flotilla_loglevel::time::Nanos;
 use flotilla_loglevel::{
     Field, FieldValue, Level, Record, SEVERITY_MAX, SOURCES, Span, ansi_sequence_end, time,
 };
@@ -209,22 +208,29 @@ pub(crate) fn part_of(part: &PartOf, out: &mut Vec<u8>) {
 
 /// `ts` and `observed_ts`, as far as they are known.
 fn moments(entry: &Entry<'_>, out: &mut Vec<u8>) {
-    let write = |key: &[u8], text: &[u8], moment: &dyn Fn() -> Option<Nanos>, out: &mut Vec<u8>| {
-        if let Some(text) = time::utc_as_written(text) {
-            out.extend_from_slice(key);
-            out.extend_from_slice(&text);
-        } else if let Some(moment) = moment() {
-            out.extend_from_slice(key);
-            time::write_rfc3339(moment, out);
-        } else {
-            return;
-        }
-        out.extend_from_slice(b"\",");
-    };
     let own = entry.record.timestamp.of(entry.bytes);
-    write(b"\"ts\":\"", own, &|| entry.moment(), out);
-    let observed = || entry.observed_moment();
-    write(b"\"observed_ts\":\"", entry.observed, &observed, out);
+    let bare_is_utc = entry.observed.is_empty() && entry.context.zone_seconds == Some(0);
+    if let Some(text) = time::utc_as_written(own, bare_is_utc) {
+        out.extend_from_slice(b"\"ts\":\"");
+        out.extend_from_slice(&text);
+        out.extend_from_slice(b"\",");
+    } else if let Some(moment) = entry.moment() {
+        out.extend_from_slice(b"\"ts\":\"");
+        time::write_rfc3339(moment, out);
+        out.extend_from_slice(b"\",");
+    }
+    if entry.observed.is_empty() {
+        return;
+    }
+    if let Some(text) = time::utc_as_written(entry.observed, false) {
+        out.extend_from_slice(b"\"observed_ts\":\"");
+        out.extend_from_slice(&text);
+        out.extend_from_slice(b"\",");
+    } else if let Some(moment) = entry.observed_moment() {
+        out.extend_from_slice(b"\"observed_ts\":\"");
+        time::write_rfc3339(moment, out);
+        out.extend_from_slice(b"\",");
+    }
 }
 
 /// Everything from `level` up to the name of the format, which differs by severity and source only.

@@ -41,7 +41,7 @@ struct Inner {
     wrapper: Wrapper,
     fragments: cri::Joiner,
     /// What a runtime wrote before a line that comes in parts itself.
-    long: Option<Long>,
+    long: Option<Box<Long>>,
     /// stdout (or the whole input), stderr.
     sides: [Side; 2],
     scratch: Vec<u8>,
@@ -63,8 +63,8 @@ struct Side {
     head_end: usize,
     observed: Vec<u8>,
     stream: Option<cri::Stream>,
-    /// The line that is being handed out in parts.
-    giant: Option<Giant>,
+    /// The line that is being handed out in parts. Boxed, because ten thousand inputs have none.
+    giant: Option<Box<Giant>>,
     /// The pairs of the open record's first line, when they are kept.
     notes: Option<Box<Notes>>,
     /// Where in the input the open record began.
@@ -138,6 +138,7 @@ impl Stream {
         for side in &mut self.inner.sides {
             if side.joiner.idle(now_ms) {
                 side.finish(&context, &mut each);
+                side.release();
             }
         }
     }
@@ -263,10 +264,12 @@ impl Inner {
             json::unescape(entry.content, &mut self.scratch);
             entry.content = &self.scratch;
         }
-        let opened = (line.part.index == 0 && !line.part.is_last).then(|| Long {
-            time: entry.time.to_vec(),
-            stream: entry.stream,
-            partial: entry.partial,
+        let opened = (line.part.index == 0 && !line.part.is_last).then(|| {
+            Box::new(Long {
+                time: entry.time.to_vec(),
+                stream: entry.stream,
+                partial: entry.partial,
+            })
         });
         entry.partial |= opened.is_some();
         let side = &mut self.sides[entry.stream as usize];
@@ -322,6 +325,15 @@ impl Side {
         }
     }
 
+    /// Gives back what the last record took, so that ten thousand silent inputs stay small.
+    fn release(&mut self) {
+        if !self.open {
+            self.bytes = Vec::new();
+            self.observed = Vec::new();
+            self.notes = None;
+        }
+    }
+
     /// Hands out a part of a line at once; nothing joins it.
     fn part(
         &mut self,
@@ -344,8 +356,8 @@ impl Side {
         }
         let giant = match (self.giant.take(), &first) {
             (Some(giant), None) => giant,
-            (_, Some(record)) => Giant::new(bytes, record, about),
-            (None, None) => Giant::new(bytes, &Record::default(), about),
+            (_, Some(record)) => Box::new(Giant::new(bytes, record, about)),
+            (None, None) => Box::new(Giant::new(bytes, &Record::default(), about)),
         };
         each(&Entry {
             bytes,

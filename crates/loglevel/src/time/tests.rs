@@ -177,15 +177,29 @@ fn moments_in_utc_are_copied_only_when_that_is_right() {
         ("2026-09-11T07:22:25.Z", None),
         ("2026-09-11T07:22:25.1234567890Z", None),
         ("2026-09-11T07:22:2:Z", None),
-        ("2026-09-11 07:22:25Z", None),
-        ("2026-09-11T07:22:25,5Z", None),
-        ("2026-09-11T07:22:25+00:00", None),
+        (
+            "2026-09-11 07:22:25,5Z",
+            Some("2026-09-11T07:22:25.500000000Z"),
+        ),
+        (
+            "2026/09/11 07:22:25+0000",
+            Some("2026-09-11T07:22:25.000000000Z"),
+        ),
+        (
+            "2026-09-11T07:22:25.5+00:00",
+            Some("2026-09-11T07:22:25.500000000Z"),
+        ),
+        ("2026/09/11T07:22:25Z", None),
+        ("2026-09/11 07:22:25Z", None),
+        ("2026-09-11T07:22:25+01:00", None),
+        ("2026-09-11T07:22:25", None),
+        ("2026-09-11T07:22:25Z ", None),
         ("1600-01-01T00:00:00Z", None),
         ("Z", None),
         ("", None),
     ];
     for (text, expected) in table {
-        let copied = utc_as_written(text.as_bytes());
+        let copied = utc_as_written(text.as_bytes(), false);
         assert_eq!(
             copied.as_ref().map(|text| text.as_slice()),
             expected.map(str::as_bytes),
@@ -200,11 +214,14 @@ fn moments_in_utc_are_copied_only_when_that_is_right() {
 proptest! {
     #[test]
     fn copied_moments_are_the_moments_that_were_read(
-        text in "(1[6-9]|2[0-3])[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9](\\.[0-9]{0,10})?Z"
+        text in "(1[6-9]|2[0-3])[0-9]{2}[-/][01][0-9][-/][0-3][0-9][T ][0-2][0-9]:[0-6][0-9]:[0-6][0-9]([.,][0-9]{0,10})?(Z|[+-]0[01]:?00|)"
     ) {
-        if let Some(copied) = utc_as_written(text.as_bytes()) {
-            let read = moment(&text, &Context::default());
-            prop_assert_eq!(copied.as_slice(), read.as_bytes());
+        for zone_seconds in [None, Some(0)] {
+            let context = Context { zone_seconds, ..Context::default() };
+            if let Some(copied) = utc_as_written(text.as_bytes(), zone_seconds.is_some()) {
+                let read = moment(&text, &context);
+                prop_assert_eq!(copied.as_slice(), read.as_bytes());
+            }
         }
     }
 }
