@@ -862,6 +862,11 @@ fn servers_and_systems() {
             Warn,
             Mysql,
         ),
+        (
+            "2026-09-11T07:22:25.408586Z 0 [System] [MY-010116] [Server] [ERROR] in brackets",
+            Unknown,
+            Dated,
+        ),
         ("2026-09-11  7:22:25 0 [Note] message", Notice, Mysql),
         ("2026-09-11  7:22:25 0 [ERROR] message", Error, Mysql),
         (

@@ -142,10 +142,6 @@ fn says_level(line: &[u8], token: &Token, index: usize, bare: Bare) -> Option<(u
     }
     let start = inner.start as usize;
     if token.wrap != 0 {
-        // MySQL's word for what it says about itself.
-        if text == b"System" && line[token.end..].starts_with(b" [MY-") {
-            return Some((9, inner));
-        }
         let severity = word(text);
         if severity != 0 {
             let sure = !is_weak(text) || text == b"Note" || text.iter().all(u8::is_ascii_uppercase);
@@ -204,10 +200,11 @@ fn bracket_parts(text: &[u8]) -> Option<(usize, usize)> {
 /// Whether a token without a level can still belong to a header: brackets, numbers, dashes, identifiers of processes
 /// and threads. Words of prose cannot.
 fn is_header(line: &[u8], token: &Token) -> bool {
-    if token.wrap != 0 {
-        return true;
-    }
     let text = token.inner.of(line);
+    if token.wrap != 0 {
+        // MySQL's word in the place of a level, which is none; what follows is no header any more.
+        return text != b"System" || !line[token.end..].starts_with(b" [MY-");
+    }
     let has_digit = text.iter().any(u8::is_ascii_digit);
     text.iter().all(|byte| matches!(byte, b'-' | b'|' | b':'))
         || text
