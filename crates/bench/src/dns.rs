@@ -57,6 +57,12 @@ fn engine(report: &mut Report) -> Result<()> {
             report.add(what, format!("{nanos:.0} ns"), "");
         }
     }
+    for (name, mix) in [("plain", Mix::Plain), ("NXDOMAIN", Mix::Missing)] {
+        let (cached, first) = bench::signed_nanos(mix)?;
+        let what = format!("one signed DNS answer without sockets, {name}");
+        let value = format!("{cached:.0} ns from the cache, {first:.0} ns signed first");
+        report.add(what, value, "");
+    }
     let echo = bench::echo(FIXED_RATE, TIME)?;
     report.add(
         format!("UDP echo with the same system calls, at {FIXED_RATE}/s"),

@@ -5,20 +5,56 @@
 //! millions; a coverage-guided fuzzer can call the bodies directly.
 
 use std::net::IpAddr;
+use std::sync::LazyLock;
 
 use crate::answer::{self, Context, Request, Transport};
 use crate::catalog::{Catalog, Change};
 use crate::cookie::Cookies;
+use crate::dnssec::Signer;
+use crate::dnssec::key::SigningKey;
 use crate::message::query::Query;
 use crate::message::{HEADER_OCTETS, Message, Question, TCP_OCTETS_MAX, encode_query};
 use crate::name::Name;
 use crate::order::Entropy;
 use crate::record::{Data, Type};
+use crate::snapshot;
 use crate::tsig::{self, Algorithm, Key};
 use crate::zone::{Entry, RecordSet, Settings};
 
 /// Longest damaged message of [`run`], in octets.
 const OCTETS_MAX: usize = 600;
+
+/// The zones of the bodies that take nothing but octets.
+static WORLD: LazyLock<Catalog> = LazyLock::new(world);
+/// Signs for queries that ask for it.
+static SIGNER: LazyLock<Option<Signer>> =
+    LazyLock::new(|| Some(Signer::new(SigningKey::generate().ok()?.0)));
+
+/// [`query`] over both transports.
+pub fn query_any(bytes: &[u8]) {
+    query(&WORLD, bytes, Transport::Udp);
+    query(&WORLD, bytes, Transport::Tcp);
+}
+
+/// [`message`].
+pub fn message_any(bytes: &[u8]) {
+    message(bytes);
+}
+
+/// [`signed`] at a fixed time.
+pub fn signed_any(bytes: &[u8]) {
+    signed(bytes, 1_700_000_000);
+}
+
+/// A file of remembered zones: refused or read, as it stands and below a right checksum.
+pub fn snapshot_any(bytes: &[u8]) {
+    let _ = snapshot::decode(bytes);
+    if let Ok(zones) = snapshot::decode(&snapshot::seal(bytes)) {
+        let again = snapshot::encode(&Catalog::default().with_zones(zones), 0);
+        let again = again.expect("zones that were read can be written");
+        snapshot::decode(&again).expect("what was written is read back");
+    }
+}
 
 /// The server's side: a reply is lawful whatever the query.
 ///
@@ -33,7 +69,7 @@ pub fn query(catalog: &Catalog, bytes: &[u8], transport: Transport) {
         catalog,
         cookies: Some(&cookies),
         geo: None,
-        signer: None,
+        signer: SIGNER.as_ref(),
         now_seconds: 1_700_000_000,
     };
     let request = Request {
@@ -122,6 +158,7 @@ pub fn run(seed: u64, n_rounds: u64) {
             query(&catalog, &bytes, Transport::Tcp);
             message(&bytes);
             signed(&bytes, 1_700_000_000);
+            snapshot_any(&bytes);
         });
         assert!(checked.is_ok(), "SEED={seed} round {round}: {bytes:02x?}");
     }
@@ -141,6 +178,11 @@ fn damaged(catalog: &Catalog, entropy: &mut Entropy) -> Vec<u8> {
     let rtype = Type([1, 2, 5, 6, 16, 28, 33, 41, 43, 65, 250, 252, 255][pick(13)]);
     let edns = [None, Some(0), Some(512), Some(1232), Some(u16::MAX)][pick(5)];
     let mut bytes = encode_query(pick(65_536) as u16, 0, &Question { name, rtype }, edns);
+    if edns.is_some() && pick(2) == 0 {
+        // The DO bit.
+        let flags = bytes.len() - 4;
+        bytes[flags] = 0x80;
+    }
     if pick(2) == 0 {
         let context = Context {
             catalog,

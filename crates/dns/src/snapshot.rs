@@ -80,11 +80,7 @@ impl From<zone::Error> for Error {
 /// # Errors
 /// [`Error::TooLarge`].
 pub fn encode(catalog: &Catalog, unix_seconds: u64) -> Result<Vec<u8>, Error> {
-    let mut out = MAGIC.to_vec();
-    out.extend(VERSION.to_be_bytes());
-    let header = out.len();
-    out.resize(header + 8 + SHA256_OUTPUT_LEN, 0);
-    let start = out.len();
+    let mut out = Vec::new();
     let zones = catalog.zones();
     out.extend((zones.len() as u32).to_be_bytes());
     for zone in zones {
@@ -93,11 +89,21 @@ pub fn encode(catalog: &Catalog, unix_seconds: u64) -> Result<Vec<u8>, Error> {
             return Err(Error::TooLarge { octets: out.len() });
         }
     }
-    let octets = (out.len() - start) as u64;
-    let sum = digest(&SHA256, &out[start..]);
-    out[header..header + 8].copy_from_slice(&octets.to_be_bytes());
-    out[header + 8..start].copy_from_slice(sum.as_ref());
-    Ok(out)
+    Ok(seal(&out))
+}
+
+/// A whole file around a payload.
+pub(crate) fn seal(payload: &[u8]) -> Vec<u8> {
+    let octets = (payload.len() as u64).to_be_bytes();
+    let sum = digest(&SHA256, payload);
+    [
+        MAGIC,
+        &VERSION.to_be_bytes(),
+        &octets,
+        sum.as_ref(),
+        payload,
+    ]
+    .concat()
 }
 
 /// The zones of a file, marked as remembered.

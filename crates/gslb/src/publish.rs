@@ -6,6 +6,7 @@
 //! at random).
 
 mod records;
+mod why;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +17,8 @@ use flotilla_dns::{
 };
 
 use crate::{key::Key, world::GslbId};
+
+pub use self::why::why_of;
 
 pub use self::records::{entries_of_endpoint, entry_of_host, entry_of_local, entry_of_sight};
 
@@ -138,7 +141,16 @@ impl Book {
         let entry = self
             .names
             .get(name)
-            .and_then(|entries| entries.values().next());
+            // Who only says why there is nothing does not stand in the way of those who have something.
+            .and_then(|entries| {
+                let mut all = entries.values();
+                let first = all.next()?;
+                let has_records = |entry: &&Entry| !entry.sets.is_empty();
+                Some(first)
+                    .filter(has_records)
+                    .or_else(|| all.find(has_records))
+                    .or(Some(first))
+            });
         Some(match entry {
             Some(entry) => Change::Set {
                 zone,

@@ -11,6 +11,8 @@ use std::cell::Cell;
 use flotilla_dns::answer::{Context, Request, Transport, answer};
 use flotilla_dns::catalog::{Catalog, Change};
 use flotilla_dns::cookie::Cookies;
+use flotilla_dns::dnssec::Signer;
+use flotilla_dns::dnssec::key::SigningKey;
 use flotilla_dns::geo::Geo;
 use flotilla_dns::message::{Question, encode_query};
 use flotilla_dns::name::Name;
@@ -154,4 +156,51 @@ fn answering_allocates_nothing() {
         }
     }
     assert_eq!(N_ALLOCATIONS.get() - before, 0);
+}
+
+/// A reply whose signatures have been made before needs no memory either.
+#[test]
+fn signed_answers_from_the_cache_allocate_nothing() {
+    let catalog = world();
+    let signer = Signer::new(SigningKey::generate().unwrap().0);
+    let mut queries = Vec::new();
+    for host in [
+        "fixed", "many", "shuffled", "x.wild", "alias", "nothing", "x.sub",
+    ] {
+        for rtype in [Type::A, Type::AAAA] {
+            let question = Question {
+                name: name(&format!("{host}.cloud.example.com")),
+                rtype,
+            };
+            let mut query = encode_query(1, 0, &question, Some(1232));
+            let flags = query.len() - 4;
+            query[flags] = 0x80;
+            queries.push(query);
+        }
+    }
+    let mut out = vec![0; 65_535];
+    let mut entropy = Entropy::new(1);
+    let context = Context {
+        catalog: &catalog,
+        cookies: None,
+        geo: None,
+        signer: Some(&signer),
+        now_seconds: 7,
+    };
+    let mut ask = || {
+        for query in &queries {
+            let request = Request {
+                query,
+                client: [127, 0, 0, 1].into(),
+                transport: Transport::Tcp,
+            };
+            answer(&context, &request, &mut entropy, &mut out);
+        }
+    };
+    ask();
+    let n_signed = signer.n_signed();
+    let before = N_ALLOCATIONS.get();
+    ask();
+    assert_eq!(N_ALLOCATIONS.get() - before, 0);
+    assert!(n_signed > 10 && signer.n_signed() == n_signed);
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use flotilla_dns::zone::Entry;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -182,8 +183,15 @@ impl Engine {
                     .is_some_and(|entry| decided.is_stale(entry, &decision.resolved.addresses));
                 if decided.waiting && !stale {
                     keep.push(host.clone());
-                } else if let Some(entry) = publish::entry_of_host(&decided.records, rules) {
-                    wanted.insert(host.clone(), entry);
+                } else {
+                    let mut entry =
+                        publish::entry_of_host(&decided.records, rules).unwrap_or_default();
+                    let answered =
+                        |family| !endpoints::targets_of(&decided.records, family).is_empty();
+                    entry.why = publish::why_of(&decided.why, answered);
+                    if entry != Entry::default() {
+                        wanted.insert(host.clone(), entry);
+                    }
                 }
             }
         }

@@ -483,7 +483,7 @@ fn replies_fit_every_edns_buffer() {
         rtype: Type::A,
     };
     // Every size that can make a difference, then some of those that cannot.
-    for octets in (0..1500).chain((1500..=u16::MAX).step_by(97)) {
+    for octets in 0..=u16::MAX {
         let query = encode_query(1, 0, &question, Some(octets));
         let mut out = [0; 1232];
         let reply = answer_into(

@@ -239,6 +239,11 @@ impl Cluster {
             DnsChange::RemoveZone(apex) => {
                 self.zones.remove(&apex.to_string());
             }
+            // It only says why there is nothing.
+            DnsChange::Set { name, entry, .. } if entry.sets.is_empty() && entry.why.is_some() => {
+                self.withdrawn.insert(name.to_string());
+                self.records.remove(&name.to_string());
+            }
             DnsChange::Set { name, entry, .. } => {
                 self.records.insert(name.to_string(), entry);
             }
