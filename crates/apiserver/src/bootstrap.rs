@@ -7,6 +7,7 @@ use bytes::Bytes;
 use flotilla_machinery::status::{Reason, Status};
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
+use ipnet::IpNet;
 use serde_json::{Value, json};
 use tower::Service as _;
 
@@ -40,7 +41,7 @@ const PRIORITY_CLASSES: [(&str, i64, &str); 2] = [
 /// When the server refuses one of the objects.
 pub(crate) async fn run(
     service: &Service,
-    service_address: IpAddr,
+    service_cidrs: &[IpNet],
     listening: Option<SocketAddr>,
     client_ca: &str,
 ) -> Result<(), Status> {
@@ -49,9 +50,13 @@ pub(crate) async fn run(
         ensure(service, "/api/v1/namespaces", object)
     });
     futures::future::try_join_all(namespaces).await?;
+    // Before the first service, which takes its address from there.
+    let cidrs = "/apis/networking.k8s.io/v1/servicecidrs";
+    ensure(service, cidrs, service_cidr(service_cidrs)).await?;
     let base = "/api/v1/namespaces/default";
     let services = format!("{base}/services");
-    let kubernetes = ensure(service, &services, kubernetes_service(service_address));
+    let address = first_address(service)?;
+    let kubernetes = ensure(service, &services, kubernetes_service(address));
     let config_maps = "/api/v1/namespaces/kube-system/configmaps";
     let authentication = put(service, config_maps, authentication(client_ca));
     let classes = futures::future::try_join_all(PRIORITY_CLASSES.map(|class| {
@@ -69,6 +74,29 @@ pub(crate) async fn run(
     )
     .await?;
     Ok(())
+}
+
+fn service_cidr(cidrs: &[IpNet]) -> Value {
+    let cidrs: Vec<String> = cidrs.iter().map(ToString::to_string).collect();
+    json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "ServiceCIDR",
+        "metadata": {"name": "kubernetes",
+            "finalizers": ["networking.k8s.io/service-cidr-finalizer"]},
+        "spec": {"cidrs": cidrs},
+    })
+}
+
+/// The first address of the stored range.
+fn first_address(service: &Service) -> Result<IpAddr, Status> {
+    let state = service.engine().store.state();
+    let key = ResourceKey::new("networking.k8s.io", "servicecidrs");
+    let object = state.get(&key, &ObjectKey::new("", "kubernetes"));
+    let object: Option<Value> = object.and_then(|o| serde_json::from_slice(&o.body).ok());
+    let cidr = object.as_ref().and_then(|o| o["spec"]["cidrs"][0].as_str());
+    let cidr: Option<IpNet> = cidr.and_then(|cidr| cidr.parse().ok());
+    let first = cidr.and_then(|cidr| cidr.hosts().next());
+    first.ok_or_else(|| Status::internal("the ServiceCIDR `kubernetes` has no address"))
 }
 
 /// What extension servers and components that check client certificates read.

@@ -18,6 +18,7 @@
 //! Nothing here knows pods run or controllers reconcile: those are clients.
 
 pub mod access;
+mod address_objects;
 pub mod auth;
 pub mod body;
 mod bootstrap;

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use ipnet::IpNet;
 use jiff::Timestamp;
 use ring::rand::SystemRandom;
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
@@ -17,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     access::Identity,
+    address_objects,
     auth::{jws::Key, service_account::Issuer, token_file::TokenFile},
     bootstrap,
     crd::cleanup,
@@ -26,6 +28,7 @@ use crate::{
     serve,
     service::Service,
     store::{Fsync, History, Store, StoreConfig, StoreError},
+    strategy::DEFAULT_CIDR,
 };
 
 /// How to run a server.
@@ -42,8 +45,9 @@ pub struct Config {
     pub listen: Option<SocketAddr>,
     /// Further names and addresses for the serving certificate.
     pub names: Vec<String>,
-    /// First address of the service range, which is the `kubernetes` service. Default `10.96.0.1`.
-    pub service_address: IpAddr,
+    /// Ranges of cluster addresses: one, or one of each family. The first address of the first one is
+    /// the `kubernetes` service. A range that is stored already stays. Default `10.96.0.0/16`.
+    pub service_cidrs: Vec<IpNet>,
     /// Bearer tokens of the administrator's choosing. Default: none.
     pub tokens: TokenFile,
     /// `iss` of service account tokens. Default `https://kubernetes.default.svc.cluster.local`.
@@ -60,7 +64,7 @@ impl Default for Config {
             history: History::default(),
             listen: Some(SocketAddr::from(([127, 0, 0, 1], 6443))),
             names: Vec::new(),
-            service_address: IpAddr::from([10, 96, 0, 1]),
+            service_cidrs: vec![DEFAULT_CIDR],
             tokens: TokenFile::default(),
             issuer: "https://kubernetes.default.svc.cluster.local".to_owned(),
             limits: Limits::default(),
@@ -117,7 +121,11 @@ impl ApiServer {
             let config = config.clone();
             tokio::task::spawn_blocking(move || open_store(&config, now))
         };
-        let mut addresses = vec![config.service_address];
+        let firsts = config
+            .service_cidrs
+            .iter()
+            .filter_map(|cidr| cidr.hosts().next());
+        let mut addresses: Vec<IpAddr> = firsts.collect();
         addresses.extend(address.map(|a| a.ip()));
         let names = pki::serving_names(&addresses, &config.names);
         let pki_dir = config.data_dir.as_ref().map(|dir| dir.join("pki"));
@@ -136,7 +144,7 @@ impl ApiServer {
         let service = Service::new(Arc::new(engine));
         bootstrap::run(
             &service,
-            config.service_address,
+            &config.service_cidrs,
             address,
             &pki.ca.certificate,
         )
@@ -146,6 +154,7 @@ impl ApiServer {
         let mut tasks = vec![
             tokio::spawn(tick(service.engine().clone())),
             tokio::spawn(cleanup::run(service.clone())),
+            tokio::spawn(address_objects::run(service.clone())),
         ];
         if let Some(listener) = listener {
             let tls = serve::tls(&pki.serving, &pki.ca.certificate)?;

@@ -98,6 +98,17 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "CIDR", default_value = "127.1.0.0/16")]
     pub(crate) network: ipnet::Ipv4Net,
 
+    /// Range of the cluster addresses of Services, or two for dual-stack clusters, the primary one
+    /// first: 10.96.0.0/16,fd00:10:96::/112. As kube-apiserver's --service-cluster-ip-range; a range
+    /// that is stored already stays.
+    #[arg(
+        long,
+        value_name = "CIDR,…",
+        value_delimiter = ',',
+        default_value = "10.96.0.0/16"
+    )]
+    pub(crate) service_cidr: Vec<ipnet::IpNet>,
+
     /// Zone that delegates to the clusters.
     #[arg(long, value_name = "ZONE", default_value = "example.com")]
     pub(crate) parent_zone: String,

@@ -60,6 +60,7 @@ impl Cluster {
             data_dir: plan.data_dir.clone(),
             listen: Some(plan.api),
             tokens: tokens.clone(),
+            service_cidrs: plan.service_cidrs.clone(),
             ..Config::default()
         };
         let api = ApiServer::start(config)

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ipnet::Ipv4Net;
+use ipnet::{IpNet, Ipv4Net};
 
 use crate::args::UpArgs;
 
@@ -46,6 +46,8 @@ pub(crate) struct ClusterPlan {
     pub(crate) dns: SocketAddr,
     /// Addresses for Services of type LoadBalancer and Ingresses.
     pub(crate) pool: Ipv4Net,
+    /// Cluster addresses of Services; of one family or of both.
+    pub(crate) service_cidrs: Vec<IpNet>,
     /// State; none keeps it in memory.
     pub(crate) data_dir: Option<PathBuf>,
 }
@@ -93,6 +95,7 @@ pub(crate) fn plan(args: &UpArgs, around: &Surroundings) -> Result<Plan, Vec<Mis
         )));
     }
     let ports = u16::try_from(args.fleet.len().max(1) - 1).unwrap_or(u16::MAX);
+    check_service_cidrs(&args.service_cidr, &mut mistakes);
     if args.port != 0 && args.port.checked_add(ports).is_none() {
         mistakes.push(Mistake(format!(
             "--port {} leaves no room for {} API servers; the highest port is 65535",
@@ -139,6 +142,7 @@ fn lay_out(
             api: v4(args.bind, port),
             dns: v4(dns, args.dns_port),
             pool: own,
+            service_cidrs: args.service_cidr.clone(),
             data_dir: base.as_ref().map(|base| base.join(&name)),
             name,
         }
@@ -181,6 +185,29 @@ fn kubeconfig(args: &UpArgs, around: &Surroundings, base: Option<&Path>) -> Path
     }
     let folder = base.map(Path::to_owned).or_else(|| state_dir(around));
     folder.unwrap_or_default().join("kubeconfig")
+}
+
+/// As kube-apiserver: one range or one of each family, with room for a few services, and not so
+/// large that addresses could not be counted.
+fn check_service_cidrs(cidrs: &[IpNet], mistakes: &mut Vec<Mistake>) {
+    let is_pair = cidrs.len() == 2 && cidrs[0].addr().is_ipv4() != cidrs[1].addr().is_ipv4();
+    if cidrs.len() != 1 && !is_pair {
+        mistakes.push(Mistake(
+            "--service-cidr takes one range, or two of different families such as \
+             10.96.0.0/16,fd00:10:96::/112"
+                .into(),
+        ));
+    }
+    for cidr in cidrs {
+        let bits = cidr.max_prefix_len() - cidr.prefix_len();
+        let bits_max = if cidr.addr().is_ipv4() { 20 } else { 64 };
+        if !(3..=bits_max).contains(&bits) {
+            let (least, most) = (cidr.max_prefix_len() - bits_max, cidr.max_prefix_len() - 3);
+            mistakes.push(Mistake(format!(
+                "--service-cidr {cidr}: the length of the prefix must be between {least} and {most}"
+            )));
+        }
+    }
 }
 
 fn check_fleet(names: &[String], mistakes: &mut Vec<Mistake>) {

@@ -16,6 +16,7 @@ const SHELLS: &[(&str, &[&str])] = &[
     (
         "apiserver",
         &[
+            "address_objects",
             "bootstrap",
             "compress",
             "convert",

@@ -1,18 +1,16 @@
 //! Which cluster addresses and node ports services get.
 //!
 //! Taken addresses are read from the stored services themselves, so there is no second record that
-//! could disagree. Ranges have two bands, as upstream's: the lower one is for addresses people choose,
-//! automatic ones come from the upper band while it lasts. What was given out in the last seconds is
-//! remembered, because two services that are created at once both see the store without the other.
+//! could disagree; IPAddress objects follow them. What was given out in the last seconds is remembered,
+//! because two services that are created at once both see the store without the other.
 //!
-//! The range is that of the ServiceCIDR object `kubernetes`, or [`DEFAULT_CIDR`].
+//! The ranges are those of the ServiceCIDR objects, `kubernetes` first; its families are the cluster's.
 //!
-//! Source: Kubernetes v1.35, `pkg/registry/core/service/{ipallocator,portallocator,storage}`; bands:
-//! KEP-3070 and KEP-3668.
+//! Source: Kubernetes v1.35, `pkg/registry/core/service/{ipallocator,portallocator,storage}`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    net::Ipv4Addr,
+    net::{IpAddr, Ipv4Addr},
     sync::{Mutex, PoisonError},
 };
 
@@ -20,12 +18,14 @@ use flotilla_machinery::{
     group::GroupKind,
     status::{FieldError, Status},
 };
-use ipnet::Ipv4Net;
+use ipnet::{IpNet, Ipv4Net};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::{
+    families,
     fill::{at, is_unset, items, list, text},
+    ranges::{AddressRange, NODE_PORTS, pick_port},
     services::{is_zero, needs_health_port, needs_node_ports},
 };
 use crate::{
@@ -34,10 +34,7 @@ use crate::{
 };
 
 /// Cluster addresses when no ServiceCIDR says otherwise: 10.96.0.0/16.
-pub const DEFAULT_CIDR: Ipv4Net = Ipv4Net::new_assert(Ipv4Addr::new(10, 96, 0, 0), 16);
-
-/// Ports on nodes, as upstream's default.
-const NODE_PORTS: std::ops::RangeInclusive<u32> = 30_000..=32_767;
+pub const DEFAULT_CIDR: IpNet = IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(10, 96, 0, 0), 16));
 
 /// How long something given out is held before the store must show it.
 const HELD: SignedDuration = SignedDuration::from_secs(10);
@@ -45,13 +42,14 @@ const HELD: SignedDuration = SignedDuration::from_secs(10);
 /// Deals out addresses and ports.
 #[derive(Default)]
 pub(super) struct Addresses {
-    held: Mutex<BTreeMap<(Kind, u32), (ObjectKey, Timestamp)>>,
+    held: Mutex<BTreeMap<Held, (ObjectKey, Timestamp)>>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Address,
-    Port,
+/// Something there is only once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Held {
+    Address(IpAddr),
+    Port(u32),
 }
 
 impl Addresses {
@@ -66,12 +64,12 @@ impl Addresses {
         let key = ObjectKey::new(text(service, "metadata.namespace"), &name);
         let refuse = |error| Status::invalid(&GroupKind::new("", "Service"), &name, vec![error]);
         let spec = &mut service["spec"];
-        self.address(cx, spec, old, &key).map_err(refuse)?;
+        self.addresses(cx, spec, old, &key).map_err(refuse)?;
         let refuse = |error| Status::invalid(&GroupKind::new("", "Service"), &name, vec![error]);
         self.node_ports(cx, spec, old, &key).map_err(refuse)
     }
 
-    fn address(
+    fn addresses(
         &self,
         cx: &Context<'_>,
         spec: &mut Value,
@@ -86,46 +84,53 @@ impl Addresses {
         {
             spec["clusterIP"] = first;
         }
-        families(spec)?;
-        let wanted = text(spec, "clusterIP").to_owned();
-        let before = old
-            .map(|old| text(old, "spec.clusterIP"))
+        let first = text(spec, "clusterIP").to_owned();
+        if list(spec, "clusterIPs").is_empty() && !first.is_empty() {
+            spec["clusterIPs"] = json!([first]);
+        }
+        let ranges = ranges(cx);
+        let offered = offered(&ranges);
+        let old_spec = old.map(|old| &old["spec"]);
+        families::settle(spec, old_spec, &offered)?;
+        if first == "None" {
+            spec["clusterIPs"] = json!(["None"]);
+            return Ok(());
+        }
+        let families: Vec<String> = list(spec, "ipFamilies")
+            .iter()
+            .filter_map(|family| family.as_str().map(str::to_owned))
+            .collect();
+        let before = old_spec
+            .map(|old| list(old, "clusterIPs"))
             .unwrap_or_default();
-        if wanted != "None" && (wanted.is_empty() || wanted != before) {
-            let range = Range::of_addresses(cidr(cx));
-            let taken = self.taken(cx, Kind::Address, key, |object| {
-                let address = object.meta.fields.get("spec.clusterIP").unwrap_or_default();
-                address
-                    .parse::<Ipv4Addr>()
-                    .ok()
-                    .map(u32::from)
-                    .into_iter()
-                    .collect()
-            });
-            let chosen = match wanted.as_str() {
-                "" => range
-                    .pick(&taken, cx.entropy)
-                    .ok_or("range is full".to_owned()),
-                wanted => choose_address(wanted, range, &taken),
-            };
-            let chosen = chosen.map_err(|why| {
-                let value = if wanted.is_empty() {
-                    json!([])
-                } else {
-                    json!([wanted])
+        let mut addresses = list(spec, "clusterIPs").to_vec();
+        addresses.truncate(families.len());
+        let mut taken = None;
+        for (at, family) in families.iter().enumerate() {
+            let wanted = addresses.get(at).and_then(Value::as_str).unwrap_or("");
+            if !wanted.is_empty() && before.iter().any(|old| old == wanted) {
+                continue;
+            }
+            let taken =
+                taken.get_or_insert_with(|| self.taken_addresses(cx, key, offered.len() > 1));
+            let chosen = choose(&ranges, family, wanted, taken, cx.entropy).map_err(|why| {
+                let asked = match wanted {
+                    "" => json!([]),
+                    wanted => json!([wanted]),
                 };
-                FieldError::invalid(
-                    "spec.clusterIPs",
-                    value,
-                    format!("failed to allocate IP {wanted}: {why}"),
-                )
+                let detail = format!("failed to allocate IP {wanted}: {why}");
+                FieldError::invalid("spec.clusterIPs", asked, detail)
             })?;
-            self.hold(cx, Kind::Address, chosen, key);
-            spec["clusterIP"] = Ipv4Addr::from(chosen).to_string().into();
+            self.hold(cx, Held::Address(chosen), key);
+            taken.insert(chosen);
+            let chosen = Value::from(chosen.to_string());
+            match addresses.get_mut(at) {
+                Some(address) => *address = chosen,
+                None => addresses.push(chosen),
+            }
         }
-        if spec["clusterIPs"].get(0) != Some(&spec["clusterIP"]) {
-            spec["clusterIPs"] = json!([spec["clusterIP"]]);
-        }
+        spec["clusterIP"] = addresses.first().cloned().unwrap_or_default();
+        spec["clusterIPs"] = addresses.into();
         Ok(())
     }
 
@@ -141,15 +146,7 @@ impl Addresses {
             return Ok(());
         }
         let own: BTreeSet<u32> = old.map(|old| ports_of(&old["spec"])).unwrap_or_default();
-        let mut taken = self.taken(cx, Kind::Port, key, |object| {
-            let kind = object.meta.fields.get("spec.type");
-            if !matches!(kind, Some("NodePort" | "LoadBalancer")) {
-                return BTreeSet::new();
-            }
-            let service: Value = serde_json::from_slice(&object.body).unwrap_or_default();
-            ports_of(&service["spec"])
-        });
-        let range = Range::of_ports();
+        let mut taken = self.taken_ports(cx, key);
         // One port number with two protocols gets one node port.
         let mut shared: BTreeMap<i64, u32> = BTreeMap::new();
         let ports = items(spec, "ports").enumerate().filter(|_| needs_ports);
@@ -161,9 +158,9 @@ impl Addresses {
                 || FieldError::internal(path(), "failed to allocate a nodePort: range is full");
             let chosen = match (wanted, shared.get(&number)) {
                 (0, Some(port)) => *port,
-                (0, None) => range
-                    .pick(&taken, cx.entropy.rotate_left(index as u32))
-                    .ok_or_else(full)?,
+                (0, None) => {
+                    pick_port(&taken, cx.entropy.rotate_left(index as u32)).ok_or_else(full)?
+                }
                 (wanted, _) => {
                     let port = u32::try_from(wanted).unwrap_or(0);
                     let is_shared = shared.values().any(|shared| *shared == port);
@@ -173,129 +170,159 @@ impl Addresses {
             };
             shared.insert(number, chosen);
             taken.insert(chosen);
-            self.hold(cx, Kind::Port, chosen, key);
+            self.hold(cx, Held::Port(chosen), key);
             port["nodePort"] = chosen.into();
         }
         if needs_health_port(spec) && is_zero(&spec["healthCheckNodePort"]) {
             let path = "spec.healthCheckNodePort";
             let full =
                 || FieldError::internal(path, "failed to allocate a nodePort: range is full");
-            let chosen = range
-                .pick(&taken, cx.entropy.rotate_left(32))
-                .ok_or_else(full)?;
-            self.hold(cx, Kind::Port, chosen, key);
+            let chosen = pick_port(&taken, cx.entropy.rotate_left(32)).ok_or_else(full)?;
+            self.hold(cx, Held::Port(chosen), key);
             spec["healthCheckNodePort"] = chosen.into();
         }
         Ok(())
     }
 
-    /// What other services have, or were given a moment ago.
-    fn taken(
-        &self,
-        cx: &Context<'_>,
-        kind: Kind,
-        own: &ObjectKey,
-        of: impl Fn(&Object) -> BTreeSet<u32>,
-    ) -> BTreeSet<u32> {
-        let services = ResourceKey::new("", "services");
-        let stored = cx
-            .state
-            .collection(&services)
-            .into_iter()
-            .flat_map(|all| &all.objects);
-        let mut taken: BTreeSet<u32> = stored
-            .filter(|(key, _)| *key != own)
-            .flat_map(|(_, object)| of(object))
-            .collect();
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Addresses that other services have, or were given a moment ago.
+    fn taken_addresses(&self, cx: &Context<'_>, own: &ObjectKey, dual: bool) -> BTreeSet<IpAddr> {
+        let stored = others(cx, own).flat_map(|object| {
+            if dual {
+                let service: Value = serde_json::from_slice(&object.body).unwrap_or_default();
+                let list = list(&service, "spec.clusterIPs").iter();
+                return list.filter_map(|ip| ip.as_str()?.parse().ok()).collect();
+            }
+            let address = object.meta.fields.get("spec.clusterIP").unwrap_or_default();
+            Vec::from_iter(address.parse::<IpAddr>().ok())
+        });
+        let mut taken: BTreeSet<IpAddr> = stored.collect();
         taken.extend(
-            held.iter()
-                .filter(|((k, _), (key, since))| {
-                    *k == kind && key != own && cx.now.duration_since(*since) < HELD
-                })
-                .map(|((_, value), _)| *value),
+            self.held(cx, own)
+                .into_iter()
+                .filter_map(|held| match held {
+                    Held::Address(address) => Some(address),
+                    Held::Port(_) => None,
+                }),
         );
         taken
     }
 
-    fn hold(&self, cx: &Context<'_>, kind: Kind, value: u32, key: &ObjectKey) {
+    /// Node ports that other services have, or were given a moment ago.
+    fn taken_ports(&self, cx: &Context<'_>, own: &ObjectKey) -> BTreeSet<u32> {
+        let stored = others(cx, own).filter(|object| {
+            let kind = object.meta.fields.get("spec.type");
+            matches!(kind, Some("NodePort" | "LoadBalancer"))
+        });
+        let stored = stored.flat_map(|object| {
+            let service: Value = serde_json::from_slice(&object.body).unwrap_or_default();
+            ports_of(&service["spec"])
+        });
+        let mut taken: BTreeSet<u32> = stored.collect();
+        taken.extend(
+            self.held(cx, own)
+                .into_iter()
+                .filter_map(|held| match held {
+                    Held::Port(port) => Some(port),
+                    Held::Address(_) => None,
+                }),
+        );
+        taken
+    }
+
+    fn held(&self, cx: &Context<'_>, own: &ObjectKey) -> Vec<Held> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.iter()
+            .filter(|(_, (key, since))| key != own && cx.now.duration_since(*since) < HELD)
+            .map(|(held, _)| *held)
+            .collect()
+    }
+
+    fn hold(&self, cx: &Context<'_>, value: Held, key: &ObjectKey) {
         if cx.dry_run {
             return;
         }
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.retain(|_, (_, since)| cx.now.duration_since(*since) < HELD);
-        held.insert((kind, value), (key.clone(), cx.now));
+        held.insert(value, (key.clone(), cx.now));
     }
 }
 
-/// Sets families and policy: one family, IPv4. Services without selector and address are the
-/// exception; they are not ours to fill, so both families are allowed.
-fn families(spec: &mut Value) -> Result<(), FieldError> {
-    let is_headless = text(spec, "clusterIP") == "None";
-    let has_selector = spec["selector"]
-        .as_object()
-        .is_some_and(|selector| !selector.is_empty());
-    let policy = text(spec, "ipFamilyPolicy");
-    if is_headless && !has_selector {
-        if policy.is_empty() {
-            spec["ipFamilyPolicy"] = "RequireDualStack".into();
-        }
-        if list(spec, "ipFamilies").is_empty() {
-            spec["ipFamilies"] = match text(spec, "ipFamilyPolicy") {
-                "SingleStack" => json!(["IPv4"]),
-                _ => json!(["IPv4", "IPv6"]),
-            };
-        }
-        return Ok(());
-    }
-    if policy == "RequireDualStack" {
-        let detail = "this cluster is not configured for dual-stack services";
-        return Err(FieldError::invalid("spec.ipFamilyPolicy", policy, detail));
-    }
-    if let Some(other) = list(spec, "ipFamilies")
-        .iter()
-        .find(|family| *family != "IPv4")
-    {
-        let detail = "not configured on this cluster";
-        return Err(FieldError::invalid(
-            "spec.ipFamilies[0]",
-            other.clone(),
-            detail,
-        ));
-    }
-    if policy.is_empty() {
-        spec["ipFamilyPolicy"] = "SingleStack".into();
-    }
-    spec["ipFamilies"] = json!(["IPv4"]);
-    Ok(())
+/// Every stored service but this one.
+fn others<'a>(cx: &'a Context<'_>, own: &'a ObjectKey) -> impl Iterator<Item = &'a Object> {
+    let services = cx.state.collection(&ResourceKey::new("", "services"));
+    let all = services.into_iter().flat_map(|all| &all.objects);
+    all.filter(move |(key, _)| *key != own)
+        .map(|(_, object)| &**object)
 }
 
-fn cidr(cx: &Context<'_>) -> Ipv4Net {
+/// The ranges of the cluster, those of the ServiceCIDR `kubernetes` first.
+fn ranges(cx: &Context<'_>) -> Vec<AddressRange> {
     let key = ResourceKey::new("networking.k8s.io", "servicecidrs");
-    let stored = cx.state.get(&key, &ObjectKey::new("", "kubernetes"));
-    let object: Option<Value> = stored.and_then(|o| serde_json::from_slice(&o.body).ok());
-    let cidrs = object
-        .as_ref()
-        .map(|object| list(object, "spec.cidrs"))
-        .unwrap_or_default();
-    let mut parsed = cidrs.iter().filter_map(|cidr| cidr.as_str()?.parse().ok());
-    parsed.next().unwrap_or(DEFAULT_CIDR)
+    let stored = cx.state.collection(&key);
+    let mut objects: Vec<&Object> = stored
+        .into_iter()
+        .flat_map(|all| all.list(None, None))
+        .filter(|object| !object.meta.deleting)
+        .map(|object| &**object)
+        .collect();
+    objects.sort_by_key(|object| &*object.key.name != "kubernetes");
+    let ranges: Vec<AddressRange> = objects
+        .into_iter()
+        .flat_map(|object| {
+            let object: Value = serde_json::from_slice(&object.body).unwrap_or_default();
+            let cidrs = list(&object, "spec.cidrs").iter();
+            cidrs
+                .filter_map(|cidr| cidr.as_str()?.parse::<IpNet>().ok())
+                .collect::<Vec<_>>()
+        })
+        .map(AddressRange::new)
+        .collect();
+    match ranges.is_empty() {
+        true => vec![AddressRange::new(DEFAULT_CIDR)],
+        false => ranges,
+    }
 }
 
-fn choose_address(wanted: &str, range: Range, taken: &BTreeSet<u32>) -> Result<u32, String> {
-    let address: Ipv4Addr = wanted
+/// The families of these ranges, each once, in their order.
+fn offered(ranges: &[AddressRange]) -> Vec<&'static str> {
+    let mut out = Vec::new();
+    for range in ranges {
+        let family = families::of(range.cidr().addr());
+        if !out.contains(&family) {
+            out.push(family);
+        }
+    }
+    out
+}
+
+/// The address that was asked for, or a free one of the family.
+fn choose(
+    ranges: &[AddressRange],
+    family: &str,
+    wanted: &str,
+    taken: &BTreeSet<IpAddr>,
+    entropy: u64,
+) -> Result<IpAddr, String> {
+    let mut ranges = ranges
+        .iter()
+        .filter(|range| families::of(range.cidr().addr()) == family);
+    if wanted.is_empty() {
+        let free = ranges.find_map(|range| range.pick(taken, entropy));
+        return free.ok_or_else(|| "range is full".to_owned());
+    }
+    let address: IpAddr = wanted
         .parse()
         .map_err(|_| "not a valid IP address".to_owned())?;
-    let value = u32::from(address);
-    if !range.contains(value) {
+    let first = ranges.clone().next();
+    if !ranges.any(|range| range.contains(address)) {
+        let cidr = first.map_or(DEFAULT_CIDR, AddressRange::cidr);
         return Err(format!(
-            "the provided IP ({wanted}) is not in the valid range. The range of valid IPs is {}",
-            range.text
+            "the provided IP ({wanted}) is not in the valid range. The range of valid IPs is {cidr}"
         ));
     }
-    match taken.contains(&value) {
+    match taken.contains(&address) {
         true => Err("provided IP is already allocated".to_owned()),
-        false => Ok(value),
+        false => Ok(address),
     }
 }
 
@@ -321,57 +348,4 @@ fn ports_of(spec: &Value) -> BTreeSet<u32> {
         .filter_map(|number| u32::try_from(number).ok())
         .filter(|port| *port != 0)
         .collect()
-}
-
-/// A range of numbers with a lower band that is used only by choice or when nothing else is left.
-#[derive(Clone, Copy)]
-struct Range {
-    first: u32,
-    last: u32,
-    band: u32,
-    text: Ipv4Net,
-}
-
-impl Range {
-    /// Without the network's own address and the broadcast address.
-    fn of_addresses(cidr: Ipv4Net) -> Self {
-        let (first, last) = (u32::from(cidr.network()), u32::from(cidr.broadcast()));
-        let size = last - first;
-        let band = (size / 16).clamp(16, 256).min(size / 2);
-        Self {
-            first: first + 1,
-            last: last.saturating_sub(1).max(first),
-            band,
-            text: cidr,
-        }
-    }
-
-    fn of_ports() -> Self {
-        let (first, last) = (*NODE_PORTS.start(), *NODE_PORTS.end());
-        Self {
-            first,
-            last,
-            band: ((last - first + 1) / 32).clamp(16, 128),
-            text: DEFAULT_CIDR,
-        }
-    }
-
-    fn contains(self, value: u32) -> bool {
-        (self.first..=self.last).contains(&value)
-    }
-
-    /// A free number, from a random place of the upper band on.
-    fn pick(self, taken: &BTreeSet<u32>, entropy: u64) -> Option<u32> {
-        let upper = self.first + self.band;
-        let bands = [(upper, self.last), (self.first, upper - 1)];
-        bands
-            .into_iter()
-            .filter(|(low, high)| low <= high)
-            .find_map(|(low, high)| {
-                let size = u64::from(high - low) + 1;
-                let start = entropy % size;
-                let all = (0..size).map(|step| low + ((start + step) % size) as u32);
-                all.into_iter().find(|value| !taken.contains(value))
-            })
-    }
 }

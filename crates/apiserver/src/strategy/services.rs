@@ -102,6 +102,14 @@ impl Strategy for Services {
                 detail,
             ));
         }
+        let family = |object: &Value| at(object, "spec.ipFamilies").get(0).cloned();
+        if has_ip(new) && has_ip(old) && family(old).is_some() && family(new) != family(old) {
+            errors.push(FieldError::invalid(
+                "spec.ipFamilies[0]",
+                family(new).unwrap_or_default(),
+                "may not change once set",
+            ));
+        }
         errors
     }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are not seen as tests")]
 
+mod addresses;
 mod bad_input;
 mod conversion;
 mod custom;

@@ -159,7 +159,12 @@ async fn metrics_count_requests_and_objects() {
         !text.contains("things"),
         "paths that are not served must not become labels"
     );
-    assert!(text.ends_with("# EOF\n"));
+    assert!(text.contains("# TYPE apiserver_request_total counter\n"));
+    let accept = [("accept", "application/openmetrics-text;version=1.0.0")];
+    let open = send(&server, "GET", "/metrics", &accept, "").await;
+    assert!(open.bytes.ends_with(b"# EOF\n"));
+    let media = open.headers["content-type"].to_str().unwrap();
+    assert!(media.starts_with("application/openmetrics-text"));
 }
 
 #[tokio::test]
