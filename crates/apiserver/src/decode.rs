@@ -9,8 +9,15 @@
 pub mod shape;
 mod strict;
 
-use flotilla_machinery::{protobuf, status::Status};
-use serde_json::Value;
+use std::fmt;
+
+use flotilla_machinery::{
+    builtin,
+    group::{GroupKind, split_api_version},
+    protobuf,
+    status::{FieldError, Status},
+};
+use serde_json::{Map, Value};
 
 pub use self::strict::Parsed;
 use crate::{negotiate::Media, params::FieldValidation, registry::Resource};
@@ -26,6 +33,9 @@ const LIMITS: protobuf::Limits = protobuf::Limits {
     depth: 100,
     values: 1_000_000,
 };
+
+/// How much of an unreadable body an error shows, in bytes.
+const HEAD_MAX: usize = 30;
 
 /// A decoded object and what was wrong with its text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,14 +58,16 @@ pub fn parse(body: &[u8], media: Media) -> Result<Parsed, Status> {
             "the request body is not valid UTF-8 (at byte {at})"
         ))
     })?;
+    const UNREAD: &str = "couldn't get version/kind; json parse error:";
     if text.trim().is_empty() {
-        return Err(Status::bad_request("the request body is empty"));
+        let why = format!("{UNREAD} unexpected end of JSON input");
+        return Err(Status::bad_request(why));
     }
     let parsed = match media {
-        Media::Json => strict::json(text).map_err(|e| e.to_string()),
+        Media::Json => strict::json(text).map_err(|e| format!("{UNREAD} {e}")),
         Media::Yaml | Media::Protobuf => strict::yaml(text),
     };
-    parsed.map_err(|e| Status::bad_request(format!("the request body cannot be parsed: {e}")))
+    parsed.map_err(Status::bad_request)
 }
 
 /// One complaint for each repeated key.
@@ -72,20 +84,22 @@ pub fn duplicates(parsed: &Parsed) -> Vec<String> {
 /// # Errors
 /// 400 when it cannot be read, is of another kind or version, or a value has the wrong type.
 pub fn object(body: &[u8], media: Media, resource: &Resource) -> Result<Decoded, Status> {
-    let kind = (resource.api_version(), resource.kind.as_ref());
     if media == Media::Protobuf {
         let mut object = from_protobuf(body)?;
-        check_kind(&mut object, &kind.0, kind.1)?;
+        check_kind(&mut object, resource, body)?;
         let dropped = conform(&mut object, resource)?;
         return Ok(Decoded {
             object,
             complaints: dropped,
         });
     }
-    let parsed = parse(body, media)?;
+    let parsed = parse(body, media).map_err(|e| unrecognized(resource, &e.message, body))?;
     let mut complaints = duplicates(&parsed);
     let mut object = parsed.value;
-    check_kind(&mut object, &kind.0, kind.1)?;
+    if object.is_null() {
+        object = Value::Object(Map::new());
+    }
+    check_kind(&mut object, resource, body)?;
     complaints.extend(conform(&mut object, resource)?);
     Ok(Decoded { object, complaints })
 }
@@ -110,55 +124,131 @@ pub fn untyped(body: &[u8], media: Media) -> Result<Value, Status> {
 pub fn conform(object: &mut Value, resource: &Resource) -> Result<Vec<String>, Status> {
     let lenient = resource.custom.is_some();
     let shape = &resource.shape;
-    shape::conform(object, &shape.schema, shape.root, lenient).map_err(|e| {
-        Status::bad_request(format!(
-            "{kind} in version \"{version}\" cannot be handled as a {kind}: {e}",
-            kind = resource.kind,
-            version = resource.version,
-        ))
-    })
+    shape::conform(object, &shape.schema, shape.root, lenient)
+        .map_err(|e| unhandled(resource, &resource.version, &resource.kind, &e))
+}
+
+/// The error of an object that was read but is not what the endpoint takes.
+fn unhandled(resource: &Resource, version: &str, kind: &str, why: &dyn fmt::Display) -> Status {
+    let want = &resource.kind;
+    Status::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {want}: {why}"
+    ))
+}
+
+/// The error of a body that is no object of any kind; shows how it begins.
+fn unrecognized(resource: &Resource, why: &dyn fmt::Display, body: &[u8]) -> Status {
+    let want = &resource.kind;
+    let head = &body[..body.len().min(HEAD_MAX)];
+    let more = if head.len() < body.len() { " ..." } else { "" };
+    let shown = match head.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => String::from_utf8_lossy(head).into_owned(),
+        Some(_) => head.iter().map(|byte| format!("{byte:02x}")).collect(),
+    };
+    Status::bad_request(format!(
+        "the object provided is unrecognized (must be of type {want}): {why} ({shown}{more})"
+    ))
 }
 
 /// Turns complaints into what the client asked for: nothing, warnings, or a refusal.
 ///
 /// # Errors
 /// 400 under [`FieldValidation::Strict`].
-pub fn judge(complaints: Vec<String>, validation: FieldValidation) -> Result<Vec<String>, Status> {
+pub fn judge(
+    complaints: Vec<String>,
+    validation: FieldValidation,
+    resource: &Resource,
+) -> Result<Vec<String>, Status> {
     match validation {
         FieldValidation::Ignore => Ok(Vec::new()),
         FieldValidation::Warn => Ok(limited(complaints)),
         FieldValidation::Strict if complaints.is_empty() => Ok(complaints),
         FieldValidation::Strict => {
             let all = limited(complaints).join(", ");
-            Err(Status::bad_request(format!("strict decoding error: {all}")))
+            let why = format!("strict decoding error: {all}");
+            Err(unhandled(resource, &resource.version, &resource.kind, &why))
         }
     }
 }
 
-/// Makes sure that an object is of this kind; absent type fields are filled in.
+/// Makes sure that an object is of the endpoint's kind and version; what it does not say is filled in, except for custom
+/// resources, whose kind must be there.
 ///
 /// # Errors
-/// 400 in upstream's words.
-pub fn check_kind(object: &mut Value, api_version: &str, kind: &str) -> Result<(), Status> {
-    if !object.is_object() {
-        return Err(Status::bad_request("the request body must be one object"));
+/// 400 in upstream's words; 422 for a custom resource of another kind. `body` is what was sent, to be shown.
+pub fn check_kind(object: &mut Value, resource: &Resource, body: &[u8]) -> Result<(), Status> {
+    let Some(members) = object.as_object_mut() else {
+        let why = "couldn't get version/kind; the request body must be one object";
+        return Err(unrecognized(resource, &why, body));
+    };
+    let found = |name| members.get(name).and_then(Value::as_str).unwrap_or("");
+    let (api_version, kind) = (found("apiVersion"), found("kind"));
+    if resource.custom.is_some() && kind.is_empty() {
+        let shown = String::from_utf8_lossy(body);
+        let why = format!("Object 'Kind' is missing in '{}'", shown.trim_end());
+        return Err(unrecognized(resource, &why, body));
     }
-    let found = |name| object.get(name).and_then(Value::as_str).unwrap_or("");
-    let (found_version, found_kind) = (found("apiVersion"), found("kind"));
-    if !found_version.is_empty() && found_version != api_version {
-        return Err(Status::bad_request(format!(
-            "the API version in the data ({found_version}) does not match the expected API \
-             version ({api_version})"
-        )));
+    let want = resource.api_version();
+    let kind_fits = kind.is_empty() || kind == &*resource.kind;
+    if !kind_fits && resource.custom.is_some() {
+        let why = format!("must be {}", resource.kind);
+        let errors = vec![FieldError::invalid("kind", kind, why)];
+        let kind = GroupKind::new(&*resource.group, kind);
+        let name = object.pointer("/metadata/name").and_then(Value::as_str);
+        return Err(Status::invalid(&kind, name.unwrap_or(""), errors));
     }
-    if !found_kind.is_empty() && found_kind != kind {
-        return Err(Status::bad_request(format!(
-            "the kind in the data ({found_kind}) does not match the expected kind ({kind})"
-        )));
+    if !kind_fits || !(api_version.is_empty() || api_version == want) {
+        return Err(misfit(resource, api_version, kind, body));
     }
-    object["apiVersion"] = api_version.into();
-    object["kind"] = kind.into();
+    members.insert("apiVersion".to_owned(), want.into());
+    members.insert("kind".to_owned(), (&*resource.kind).into());
     Ok(())
+}
+
+/// Why a built-in object is of the wrong kind or version.
+fn misfit(resource: &Resource, api_version: &str, kind: &str, body: &[u8]) -> Status {
+    let want = resource.api_version();
+    if resource.custom.is_some() {
+        return Status::bad_request(format!(
+            "the API version in the data ({api_version}) does not match the expected API version ({want})"
+        ));
+    }
+    let api_version = if api_version.is_empty() {
+        &want
+    } else {
+        api_version
+    };
+    let kind = if kind.is_empty() {
+        &resource.kind
+    } else {
+        kind
+    };
+    let Some((group, version)) = split_api_version(api_version) else {
+        let why = format!("unexpected GroupVersion string: {api_version}");
+        return unrecognized(resource, &why, body);
+    };
+    if builtin::type_name(group, version, kind).is_none() {
+        let scheme = "pkg/runtime/scheme.go:111";
+        let why = format!(
+            "no kind {kind:?} is registered for version {api_version:?} in scheme {scheme:?}"
+        );
+        return unhandled(resource, version, kind, &why);
+    }
+    if kind == &*resource.kind {
+        return Status::bad_request(format!(
+            "the API version in the data ({api_version}) does not match the expected API version ({want})"
+        ));
+    }
+    let package = match resource.group.split('.').next() {
+        None | Some("") => "core",
+        Some(package) => package,
+    };
+    let why = format!(
+        "converting ({version}.{kind}) to ({package}.{}): unknown conversion",
+        resource.kind
+    );
+    unhandled(resource, version, kind, &why)
 }
 
 fn from_protobuf(body: &[u8]) -> Result<Value, Status> {

@@ -89,17 +89,19 @@ fn check_preconditions(
     object: &Value,
     options: &DeleteOptions,
 ) -> Result<(), Status> {
-    let resource = GroupResource::new(&*cx.resource.group, &*cx.resource.plural);
+    // Upstream names the kind here, where other conflicts name the resource.
+    let kind = GroupResource::new(&*cx.resource.group, &*cx.resource.kind);
     let name = meta::text(object, "name");
-    let mismatch = |what: &str, wanted: &str, found: &str| {
+    let mismatch = |what: &str, wanted: &str, found: &str, guess: &str| {
         let why = format!(
-            "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+            "the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). The object might \
+             have been {guess}"
         );
-        Err(Status::conflict(&resource, name, why))
+        Err(Status::conflict(&kind, name, why))
     };
     let uid = meta::text(object, "uid");
     if let Some(wanted) = options.uid.as_deref().filter(|wanted| *wanted != uid) {
-        return mismatch("UID", wanted, uid);
+        return mismatch("UID", wanted, uid, "deleted and then recreated");
     }
     let version = meta::text(object, "resourceVersion");
     match options
@@ -107,7 +109,7 @@ fn check_preconditions(
         .as_deref()
         .filter(|wanted| *wanted != version)
     {
-        Some(wanted) => mismatch("ResourceVersion", wanted, version),
+        Some(wanted) => mismatch("ResourceVersion", wanted, version, "modified"),
         None => Ok(()),
     }
 }
@@ -159,10 +161,11 @@ fn mark(cx: &Context<'_>, object: &mut Value, grace_seconds: i64) {
     let metadata = meta::fields_mut(object);
     let at = after(cx.now, grace_seconds);
     metadata.insert("deletionTimestamp".to_owned(), shape::seconds(at).into());
-    metadata.insert(
-        "deletionGracePeriodSeconds".to_owned(),
-        grace_seconds.into(),
-    );
+    // Namespaces wait for their content, not for a time.
+    if &*cx.resource.plural != "namespaces" {
+        let seconds = grace_seconds.into();
+        metadata.insert("deletionGracePeriodSeconds".to_owned(), seconds);
+    }
     if let Some(generation) = generation {
         metadata.insert("generation".to_owned(), (generation + 1).into());
     }

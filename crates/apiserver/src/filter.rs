@@ -63,6 +63,31 @@ impl Filter {
     }
 }
 
+/// What upstream says of a label; kinds with conversions of their own have words of their own.
+fn unknown_label(label: &str, resource: &Resource) -> String {
+    const CONVERTED: [&str; 10] = [
+        "secrets",
+        "services",
+        "pods",
+        "replicationcontrollers",
+        "events",
+        "nodes",
+        "namespaces",
+        "certificatesigningrequests",
+        "customresourcedefinitions",
+        "apiservices",
+    ];
+    match &*resource.plural {
+        "jobs" => format!("field label {label:?} not supported for Job"),
+        plural if resource.custom.is_some() || CONVERTED.contains(&plural) => {
+            format!("field label not supported: {label}")
+        }
+        _ => format!(
+            "{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+        ),
+    }
+}
+
 fn check_labels(selector: &fields::Selector, resource: &Resource) -> Result<(), Status> {
     for term in selector.terms() {
         let label = term.field.as_str();
@@ -73,9 +98,7 @@ fn check_labels(selector: &fields::Selector, resource: &Resource) -> Result<(), 
                 .iter()
                 .any(|f| f.label.as_ref() == label);
         if !known {
-            return Err(Status::bad_request(format!(
-                "field label not supported: {label}"
-            )));
+            return Err(Status::bad_request(unknown_label(label, resource)));
         }
     }
     Ok(())

@@ -57,6 +57,20 @@ pub(crate) fn apply(
     Ok(applied?.object)
 }
 
+/// Makes sure that an applied configuration has the fields and types of its kind, before anything is done to it.
+///
+/// # Errors
+/// 500 with all that is wrong, as upstream has it.
+pub(crate) fn check(config: &Value, resource: &Resource) -> Result<(), Status> {
+    apply::check(
+        config,
+        shape_of(resource),
+        &resource.api_version(),
+        &resource.kind,
+    )
+    .map_err(Status::from)
+}
+
 /// Apply without `fieldManager`.
 pub(crate) fn manager_required() -> Status {
     let kind = GroupKind::new("meta.k8s.io", "PatchOptions");

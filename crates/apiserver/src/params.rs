@@ -120,7 +120,10 @@ impl ListOptions {
                 _ => {}
             }
         }
-        options.resource_version = parse_version(&version)?;
+        options.resource_version = parse_version(&version).map_err(|status| match watch {
+            true => status,
+            false => unreadable_version(&version),
+        })?;
         options.version_match = match matching.as_str() {
             "NotOlderThan" => Some(VersionMatch::NotOlderThan),
             "Exact" => Some(VersionMatch::Exact),
@@ -145,7 +148,8 @@ impl ListOptions {
         const FIELD: &str = "resourceVersionMatch";
         let mut errors = Vec::new();
         if watch {
-            let why = "resourceVersionMatch is forbidden for watch";
+            let why =
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
             return vec![FieldError::forbidden(FIELD, why)];
         }
         if version.is_empty() {
@@ -157,7 +161,7 @@ impl ListOptions {
             errors.push(FieldError::forbidden(FIELD, why));
         }
         if self.version_match.is_none() {
-            let known = ["Exact", "NotOlderThan"];
+            let known = ["Exact", "NotOlderThan", ""];
             errors.push(FieldError::not_supported(FIELD, matching, &known));
         }
         if self.version_match == Some(VersionMatch::Exact) && version == "0" {
@@ -212,7 +216,7 @@ impl WriteOptions {
                     _ => errors.push(FieldError::not_supported(
                         "fieldValidation",
                         value.as_ref(),
-                        &["Ignore", "Strict", "Warn"],
+                        &["", "Ignore", "Strict", "Warn"],
                     )),
                 },
                 _ => {}
@@ -324,12 +328,18 @@ pub fn parse_version(text: &str) -> Result<Option<u64>, Status> {
     })
 }
 
+/// What a list says of a revision that is no number.
+fn unreadable_version(text: &str) -> Status {
+    let why = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
+    let error = FieldError::invalid("resourceVersion", text, why);
+    Status::bad_request(format!("invalid resource version: {error}"))
+}
+
 fn parse_labels(text: &str) -> Result<Option<labels::Selector>, Status> {
     if text.is_empty() {
         return Ok(None);
     }
-    let selector = labels::Selector::parse(text)
-        .map_err(|e| Status::bad_request(format!("unable to parse requirement: {e}")))?;
+    let selector = labels::Selector::parse(text).map_err(|e| Status::bad_request(e.to_string()))?;
     Ok(Some(selector))
 }
 
@@ -354,10 +364,10 @@ fn number(text: &str) -> Result<Option<i64>, Status> {
 
 fn read_dry_run(value: &str, errors: &mut Vec<FieldError>) -> bool {
     match value {
-        "" => false,
         "All" => true,
         other => {
-            errors.push(FieldError::not_supported("dryRun", other, &["All"]));
+            let list = serde_json::json!([other]);
+            errors.push(FieldError::not_supported("dryRun", list, &["All"]));
             false
         }
     }

@@ -41,11 +41,7 @@ pub(crate) async fn serve(
     parts: &Parts,
 ) -> Result<Response<Body>, Status> {
     if !matches!(info.verb, "get" | "head") {
-        return Err(Status::new(
-            405,
-            flotilla_machinery::status::Reason::MethodNotAllowed,
-            "method not allowed",
-        ));
+        return Err(Status::no_such_method());
     }
     let query = parts.uri.query().unwrap_or("");
     let path = info.path.trim_end_matches('/');

@@ -280,10 +280,7 @@ async fn dispatch(call: &Call) -> Result<Response<Body>, Status> {
         (_, "patch") => Box::pin(patch::patch(call)).await,
         ("", "delete") => Box::pin(delete::delete(call)).await,
         ("", "deletecollection") => Box::pin(delete::delete_collection(call)).await,
-        _ => Err(Status::method_not_allowed(
-            &call.group_resource(),
-            call.info.verb,
-        )),
+        _ => Err(Status::no_such_method()),
     }
 }
 
@@ -302,17 +299,21 @@ fn check_verb(call: &Call) -> Result<(), Status> {
     } else {
         !call.info.namespace.is_empty() && &*call.resource.plural != "namespaces"
     };
+    if misplaced && call.info.verb == "create" && call.resource.namespaced {
+        // The path is there, for lists of all namespaces.
+        return Err(Status::no_such_method());
+    }
     if misplaced {
         return Err(Status::unknown_resource());
     }
-    let nameless = matches!(call.info.verb, "update" | "patch") && !call.info.named;
-    let verb = verb.filter(|_| !nameless);
+    let misdirected = match call.info.verb {
+        "update" | "patch" => !call.info.named,
+        "create" => call.info.named && call.info.subresource.is_empty(),
+        _ => false,
+    };
     match verb {
-        Some(verb) if verbs.contains(verb) => Ok(()),
-        _ => Err(Status::method_not_allowed(
-            &call.group_resource(),
-            call.info.verb,
-        )),
+        Some(verb) if verbs.contains(verb) && !misdirected => Ok(()),
+        _ => Err(Status::no_such_method()),
     }
 }
 

@@ -244,6 +244,7 @@ pub(crate) fn commit_error(call: &Call, name: &str, error: CommitError) -> Statu
 
 fn check_version(call: &Call, new: &Value, old: &Value) -> Result<(), Status> {
     let name = meta::text(old, "name");
+    check_uid(call, new, old)?;
     let (asked, live) = (
         meta::text(new, "resourceVersion"),
         meta::text(old, "resourceVersion"),
@@ -256,6 +257,11 @@ fn check_version(call: &Call, new: &Value, old: &Value) -> Result<(), Status> {
     if !asked.is_empty() && asked != live {
         return Err(Status::modified(&call.group_resource(), name));
     }
+    Ok(())
+}
+
+fn check_uid(call: &Call, new: &Value, old: &Value) -> Result<(), Status> {
+    let name = meta::text(old, "name");
     let (asked, live) = (meta::text(new, "uid"), meta::text(old, "uid"));
     if asked.is_empty() || asked == live {
         return Ok(());

@@ -97,6 +97,18 @@ pub struct Conflict {
     pub path: Path,
 }
 
+/// Whether a configuration has only the fields of its kind, each with a value of its type and no item twice.
+///
+/// # Errors
+/// All that is wrong, in one error.
+pub fn check(config: &Value, shape: Shape<'_>, api_version: &str, kind: &str) -> Result<(), Error> {
+    validate(shape, config, Duplicates::Refused).map_err(|text| Error::Typed {
+        which: "patch",
+        object: describe(config, api_version, kind),
+        text,
+    })
+}
+
 /// Applies `config` to `live`, which is `None` when the object is to be created.
 ///
 /// Defaults are the caller's to set afterwards.
@@ -112,14 +124,10 @@ pub fn apply(live: Option<Value>, config: &Value, ctx: &Context<'_>) -> Result<A
     let mut live = live.unwrap_or_else(|| Value::Object(Map::new()));
     let old_entries = take_managed_fields(&mut live);
     let mut managers = Managers::decode(&old_entries).map_err(Error::ManagedFields)?;
-    validate(ctx.shape, config, Duplicates::Refused).map_err(|text| Error::Typed {
-        which: "patch",
-        object: describe(config, ctx),
-        text,
-    })?;
+    check(config, ctx.shape, ctx.api_version, ctx.kind)?;
     validate(ctx.shape, &live, Duplicates::Allowed).map_err(|text| Error::Typed {
         which: "live",
-        object: describe(&live, ctx),
+        object: describe(&live, ctx.api_version, ctx.kind),
         text,
     })?;
     let untracked = managers.0.is_empty();
@@ -404,7 +412,7 @@ fn group_version_kind(api_version: &str, kind: &str) -> String {
 }
 
 /// `namespace/name; group/version, Kind=Kind`, as upstream's errors name an object.
-fn describe(object: &Value, ctx: &Context<'_>) -> String {
+fn describe(object: &Value, api_version: &str, kind: &str) -> String {
     let text = |name: &str| {
         object
             .get("metadata")
@@ -412,7 +420,7 @@ fn describe(object: &Value, ctx: &Context<'_>) -> String {
             .and_then(Value::as_str)
             .unwrap_or_default()
     };
-    let gvk = group_version_kind(ctx.api_version, ctx.kind);
+    let gvk = group_version_kind(api_version, kind);
     format!("{}/{}; {gvk}", text("namespace"), text("name"))
 }
 

@@ -276,6 +276,12 @@ impl Status {
         Self::about(405, Reason::MethodNotAllowed, resource, "", message)
     }
 
+    /// The path knows other methods (405).
+    pub fn no_such_method() -> Self {
+        let message = "the server does not allow this method on the requested resource";
+        Self::new(405, Reason::MethodNotAllowed, message).with_details(Details::default())
+    }
+
     /// No representation that the client accepts (406).
     pub fn not_acceptable(offered: &[&str]) -> Self {
         let offered = offered.join(", ");

@@ -40,7 +40,10 @@ static PATTERNS: LazyLock<Vec<(Regex, &'static str, bool)>> = LazyLock::new(|| {
             "kube-api-access-SUFFIX",
             false,
         ),
-        (r"\b10\.(0|96)\.\d+\.\d+\b", "IP", true),
+        (r"\b10\.96\.\d+\.\d+\b", "IP", true),
+        (r"\b\d+\.\d+\.\d+\.\d+:\d{4,5}\b", "ADDRESS", false),
+        (r"\((?:\d{2,})\)", "(NUMBER)", false),
+        (r"current: \d+", "current: NUMBER", false),
     ]
     .into_iter()
     .map(|(pattern, word, numbered)| {
@@ -94,6 +97,15 @@ impl Mask {
         if let Some(Value::Object(metadata)) = map.get_mut("metadata") {
             self.metadata(metadata, is_list);
         }
+        if let Some(Value::Array(columns)) = map.get_mut("columnDefinitions") {
+            // Sentences that no client shows; ours are empty for built-in kinds.
+            columns
+                .iter_mut()
+                .filter_map(Value::as_object_mut)
+                .for_each(|column| {
+                    column.remove("description");
+                });
+        }
         if let Some(Value::Array(rows)) = map.get_mut("rows") {
             for cell in rows
                 .iter_mut()
@@ -127,15 +139,19 @@ impl Mask {
             };
             metadata.insert("resourceVersion".to_owned(), masked.into());
         }
-        if metadata.get("continue").is_some_and(Value::is_string) {
+        if metadata
+            .get("continue")
+            .and_then(Value::as_str)
+            .is_some_and(|token| !token.is_empty())
+        {
             metadata.insert("continue".to_owned(), "TOKEN".into());
         }
         if let (Some(Value::String(prefix)), Some(Value::String(name))) =
             (metadata.get("generateName"), metadata.get("name"))
-            && name.len() == prefix.len() + 5
-            && name.starts_with(prefix.as_str())
+            && let kept = name.len().saturating_sub(5)
+            && prefix.starts_with(&name[..kept])
         {
-            let name = format!("{prefix}SUFFIX");
+            let name = format!("{}SUFFIX", &name[..kept]);
             metadata.insert("name".to_owned(), name.into());
         }
         if let Some(Value::Array(owners)) = metadata.get_mut("managedFields") {

@@ -16,7 +16,7 @@ use crate::{
 const USER_AGENT: &str = "oracle/1.0";
 
 /// How long an answer may take; watches in stories end after a second.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What came back, without what differs between servers.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,14 +112,20 @@ async fn send(
             .map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned())
             .collect::<Vec<_>>()
     };
-    let body = read(&body.collect().await?.to_bytes());
+    let content_type = header("content-type").join(", ");
+    let bytes = body.collect().await?.to_bytes();
+    let body = match content_type.starts_with("application/yaml") {
+        // Two writers of YAML quote differently; what is meant is compared.
+        true => serde_saphyr::from_str(&String::from_utf8_lossy(&bytes))?,
+        false => read(&bytes),
+    };
     for (name, pointer) in &request.keep {
         let part = body.pointer(pointer).and_then(Value::as_str);
         kept.insert(name.clone(), part.unwrap_or_default().to_owned());
     }
     Ok(Answer {
         code: parts.status.as_u16(),
-        content_type: header("content-type").join(", "),
+        content_type,
         warnings: header("warning")
             .iter()
             .map(|text| mask.text(text))

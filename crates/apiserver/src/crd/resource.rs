@@ -20,6 +20,7 @@ use super::cel::{self, Rules};
 use super::structural::{Node, Pool, parse};
 use super::webhook::Converter;
 use super::{default, definition, lists, meta, prune, shape, validate};
+use crate::discovery::version_priority;
 use crate::registry::{
     Context, Conversion, Custom, PrinterColumn, Resource, ScalePaths, SchemaRef, SelectableField,
     Shape, Strategy, Subresource, Verb, Verbs, generic,
@@ -254,7 +255,19 @@ fn deprecation(spec: &Value, version: &Value) -> Option<Box<str>> {
     }
     let (group, kind) = (text(spec, "group"), text(&spec["names"], "kind"));
     let name = text(version, "name");
-    Some(format!("{group}/{name} {kind} is deprecated").into())
+    let better = spec["versions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|other| other["served"] == true && other["deprecated"] != true)
+        .map(|other| text(other, "name"))
+        .filter(|other| version_priority(other) > version_priority(name))
+        .max_by_key(|other| version_priority(other));
+    let instead = match better {
+        Some(other) => format!("; use {group}/{other} {kind}"),
+        None => String::new(),
+    };
+    Some(format!("{group}/{name} {kind} is deprecated{instead}").into())
 }
 
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {

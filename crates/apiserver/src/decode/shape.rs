@@ -21,12 +21,12 @@ pub enum Error {
     /// Text where a number should be, and so on.
     #[error("json: cannot unmarshal {found} into Go struct field {path} of type {want}")]
     Type {
-        /// What JSON has.
-        found: &'static str,
-        /// Where, as dotted names.
+        /// What JSON has; a number with its value where an integer should be.
+        found: String,
+        /// The struct that has the field, and where it stands, as dotted names.
         path: String,
         /// What Go wants.
-        want: &'static str,
+        want: String,
     },
     /// Text that does not parse as what the field holds.
     #[error("{path}: {why}")]
@@ -56,6 +56,7 @@ pub fn conform(
         schema,
         lenient,
         path: Vec::new(),
+        structs: Vec::new(),
         unknown: Vec::new(),
     };
     walk.value(value, root)?;
@@ -65,8 +66,17 @@ pub fn conform(
 struct Walk<'a> {
     schema: &'a Schema,
     lenient: bool,
-    path: Vec<String>,
+    path: Vec<Step>,
+    /// The structs around the value, outermost first.
+    structs: Vec<TypeId>,
     unknown: Vec<String>,
+}
+
+/// One step into a value.
+enum Step {
+    Field(String),
+    Key(String),
+    Index(usize),
 }
 
 impl Walk<'_> {
@@ -75,21 +85,26 @@ impl Walk<'_> {
             Type::Any => Ok(()),
             Type::Scalar(scalar) => self.scalar(value, *scalar),
             Type::Struct(shape) => match value {
-                Value::Object(fields) => self.fields(fields, shape),
-                other => self.mismatch(other, "object"),
+                Value::Object(fields) => {
+                    self.structs.push(ty);
+                    let result = self.fields(fields, shape);
+                    self.structs.pop();
+                    result
+                }
+                other => self.mismatch(other, &go_type(self.schema, ty)),
             },
             Type::Map { value: item, .. } => match value {
                 Value::Object(entries) => self.entries(entries, *item),
-                other => self.mismatch(other, "map"),
+                other => self.mismatch(other, &go_type(self.schema, ty)),
             },
             Type::List { item, .. } => match value {
                 Value::Array(items) => {
                     for (at, entry) in items.iter_mut().enumerate() {
-                        self.step(format!("[{at}]"), |walk| walk.value(entry, *item))?;
+                        self.step(Step::Index(at), |walk| walk.value(entry, *item))?;
                     }
                     Ok(())
                 }
-                other => self.mismatch(other, "slice"),
+                other => self.mismatch(other, &go_type(self.schema, ty)),
             },
         }
     }
@@ -103,7 +118,7 @@ impl Walk<'_> {
         for (name, value) in fields.iter_mut() {
             let Some(field) = shape.field(name) else {
                 match shape.additional {
-                    Some(ty) => self.step(name.clone(), |walk| walk.value(value, ty))?,
+                    Some(ty) => self.step(Step::Key(name.clone()), |walk| walk.value(value, ty))?,
                     None if shape.preserve_unknown => {}
                     None => {
                         self.unknown
@@ -120,7 +135,9 @@ impl Walk<'_> {
                 }
                 continue;
             }
-            self.step(name.clone(), |walk| walk.value(value, field.ty))?;
+            self.step(Step::Field(name.clone()), |walk| {
+                walk.value(value, field.ty)
+            })?;
         }
         for name in drop {
             fields.remove(&name);
@@ -138,13 +155,13 @@ impl Walk<'_> {
                 }
                 continue;
             }
-            self.step(name.clone(), |walk| walk.value(value, item))?;
+            self.step(Step::Key(name.clone()), |walk| walk.value(value, item))?;
         }
         Ok(())
     }
 
     fn scalar(&mut self, value: &mut Value, scalar: Scalar) -> Result<(), Error> {
-        if self.lenient && self.path.first().is_none_or(|p| p != "metadata") {
+        if self.is_free() {
             return Ok(());
         }
         match scalar {
@@ -223,28 +240,37 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn mismatch(&self, value: &Value, want: &'static str) -> Result<(), Error> {
-        if self.lenient && self.path.first().is_none_or(|p| p != "metadata") {
+    /// Whether the types of values are the schema's to judge: in custom resources, but for their metadata.
+    fn is_free(&self) -> bool {
+        let in_metadata =
+            matches!(self.path.first(), Some(Step::Field(name)) if name == "metadata");
+        self.lenient && !in_metadata
+    }
+
+    fn mismatch(&self, value: &Value, want: &str) -> Result<(), Error> {
+        if self.is_free() {
             return Ok(());
         }
         let found = match value {
-            Value::Null => "null",
-            Value::Bool(_) => "bool",
-            Value::Number(_) => "number",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
+            Value::Null => "null".to_owned(),
+            Value::Bool(_) => "bool".to_owned(),
+            Value::Number(number) if want.starts_with("int") => format!("number {number}"),
+            Value::Number(_) => "number".to_owned(),
+            Value::String(_) => "string".to_owned(),
+            Value::Array(_) => "array".to_owned(),
+            Value::Object(_) => "object".to_owned(),
         };
-        let path = self
-            .path
-            .iter()
-            .filter(|p| !p.starts_with('['))
-            .cloned()
-            .collect::<Vec<_>>();
+        let owner = self.structs.last().and_then(|ty| self.schema.name_of(*ty));
+        let owner = owner.and_then(|name| name.rsplit('.').next());
+        let fields = self.path.iter().filter_map(|step| match step {
+            Step::Field(name) => Some(name.as_str()),
+            Step::Key(_) | Step::Index(_) => None,
+        });
+        let path: Vec<&str> = owner.into_iter().chain(fields).collect();
         Err(Error::Type {
             found,
             path: path.join("."),
-            want,
+            want: want.to_owned(),
         })
     }
 
@@ -257,25 +283,56 @@ impl Walk<'_> {
 
     fn shown(&self, last: &str) -> String {
         let mut out = String::new();
-        for step in self
-            .path
-            .iter()
-            .map(String::as_str)
-            .chain((!last.is_empty()).then_some(last))
-        {
-            if !out.is_empty() && !step.starts_with('[') {
-                out.push('.');
+        for step in &self.path {
+            match step {
+                Step::Index(at) => out.push_str(&format!("[{at}]")),
+                Step::Field(name) | Step::Key(name) => add_name(&mut out, name),
             }
-            out.push_str(step);
         }
+        add_name(&mut out, last);
         out
     }
 
-    fn step<T>(&mut self, step: String, inner: impl FnOnce(&mut Self) -> T) -> T {
+    fn step<T>(&mut self, step: Step, inner: impl FnOnce(&mut Self) -> T) -> T {
         self.path.push(step);
         let out = inner(self);
         self.path.pop();
         out
+    }
+}
+
+fn add_name(path: &mut String, name: &str) {
+    if !path.is_empty() && !name.is_empty() {
+        path.push('.');
+    }
+    path.push_str(name);
+}
+
+/// The type as Go's JSON errors name it.
+fn go_type(schema: &Schema, ty: TypeId) -> String {
+    match schema.get(ty) {
+        Type::Any => "interface {}".to_owned(),
+        Type::Struct(_) => {
+            let name = schema.name_of(ty).unwrap_or_default();
+            let mut parts = name.rsplit('.');
+            let (kind, package) = (parts.next(), parts.next());
+            format!("{}.{}", package.unwrap_or("v1"), kind.unwrap_or("object"))
+        }
+        Type::Map { value, .. } => format!("map[string]{}", go_type(schema, *value)),
+        Type::List { item, .. } => format!("[]{}", go_type(schema, *item)),
+        Type::Scalar(scalar) => match scalar {
+            Scalar::Int32 => "int32",
+            Scalar::Int64 => "int64",
+            Scalar::Number => "float64",
+            Scalar::Boolean => "bool",
+            Scalar::Bytes => "[]uint8",
+            Scalar::Quantity => "resource.Quantity",
+            Scalar::Time => "v1.Time",
+            Scalar::MicroTime => "v1.MicroTime",
+            Scalar::IntOrString => "intstr.IntOrString",
+            Scalar::String | Scalar::Duration => "string",
+        }
+        .to_owned(),
     }
 }
 

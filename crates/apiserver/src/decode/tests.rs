@@ -33,12 +33,10 @@ fn unknown_and_duplicate_fields_are_reported_and_dropped() {
     );
     assert_eq!(decoded.object["spec"]["replicas"], 2);
     assert!(decoded.object["spec"].get("foo").is_none());
-    let strict = judge(decoded.complaints, FieldValidation::Strict).unwrap_err();
-    assert!(
-        strict
-            .message
-            .starts_with("strict decoding error: duplicate field \"spec.replicas\", ")
-    );
+    let strict = judge(decoded.complaints, FieldValidation::Strict, &deployments()).unwrap_err();
+    let want = "Deployment in version \"v1\" cannot be handled as a Deployment: strict decoding error: duplicate field \
+                \"spec.replicas\", ";
+    assert!(strict.message.starts_with(want), "{}", strict.message);
 }
 
 #[test]
@@ -52,8 +50,8 @@ fn yaml_is_read_like_json() {
 
 #[test]
 fn bodies_that_make_no_sense_are_refused() {
-    refused(b"", Media::Json, "is empty");
-    refused(b"{", Media::Json, "cannot be parsed");
+    refused(b"", Media::Json, "unexpected end of JSON input (<empty>)");
+    refused(b"{", Media::Json, "json parse error: ");
     refused(b"[]", Media::Json, "must be one object");
     refused(
         b"{\"kind\":\"\xff\"}",
@@ -63,21 +61,22 @@ fn bodies_that_make_no_sense_are_refused() {
     refused(
         br#"{"kind":"Pod"}"#,
         Media::Json,
-        "does not match the expected kind (Deployment)",
+        "Pod in version \"v1\" cannot be handled as a Deployment: no kind \"Pod\" is registered for version \"apps/v1\" in \
+         scheme \"pkg/runtime/scheme.go:111\"",
     );
     refused(
         br#"{"apiVersion":"v1"}"#,
         Media::Json,
-        "the API version in the data (v1) does not",
+        "no kind \"Deployment\" is registered for version \"v1\"",
     );
     let deep = format!("{}1{}", "{\"a\":".repeat(200), "}".repeat(200));
-    refused(deep.as_bytes(), Media::Json, "cannot be parsed");
-    refused(deep.as_bytes(), Media::Yaml, "cannot be parsed");
+    refused(deep.as_bytes(), Media::Json, "is unrecognized");
+    refused(deep.as_bytes(), Media::Yaml, "is unrecognized");
     let bomb = "a: &a [x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\n\
                 c: &c [*b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c]\n\
                 e: &e [*d, *d, *d, *d, *d, *d, *d, *d]\nf: &f [*e, *e, *e, *e, *e, *e, *e]\n\
                 g: &g [*f, *f, *f, *f, *f, *f, *f, *f]\nh: &h [*g, *g, *g, *g, *g, *g, *g]\n";
-    refused(bomb.as_bytes(), Media::Yaml, "cannot be parsed");
+    refused(bomb.as_bytes(), Media::Yaml, "is unrecognized");
 }
 
 #[test]
@@ -87,12 +86,12 @@ fn values_of_the_wrong_type_are_named_as_go_names_them() {
         body,
         Media::Json,
         "Deployment in version \"v1\" cannot be handled as a Deployment: json: cannot unmarshal \
-         string into Go struct field spec.replicas of type int32",
+         string into Go struct field DeploymentSpec.spec.replicas of type int32",
     );
     refused(
         br#"{"spec":{"replicas":1.5}}"#,
         Media::Json,
-        "cannot unmarshal number",
+        "cannot unmarshal number 1.5 into",
     );
     refused(
         br#"{"spec":{"replicas":3000000000}}"#,

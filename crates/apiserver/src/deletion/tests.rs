@@ -116,6 +116,6 @@ fn preconditions_must_hold() {
     assert!(
         error
             .message
-            .ends_with("UID in precondition: v, UID in object meta: u")
+            .contains("the UID in the precondition (v) does not match the UID in record (u).")
     );
 }

@@ -23,7 +23,7 @@ const NAMES_MAX: usize = 8;
 pub(crate) async fn create(call: &Call) -> Result<Response<Body>, Status> {
     let options = WriteOptions::parse(&call.query, "CreateOptions")?;
     let decoded = decode::object(&call.body, call.media()?, &call.resource)?;
-    for text in decode::judge(decoded.complaints, options.field_validation)? {
+    for text in decode::judge(decoded.complaints, options.field_validation, &call.resource)? {
         call.warn(text);
     }
     let manager = call.manager(&options.field_manager);

@@ -67,7 +67,7 @@ pub(crate) struct Outcome {
 pub(crate) async fn update(call: &Call) -> Result<Response<Body>, Status> {
     let options = WriteOptions::parse(&call.query, "UpdateOptions")?;
     let decoded = decode::object(&call.body, call.media()?, &call.resource)?;
-    for text in decode::judge(decoded.complaints, options.field_validation)? {
+    for text in decode::judge(decoded.complaints, options.field_validation, &call.resource)? {
         call.warn(text);
     }
     let mut object = decoded.object;
@@ -161,7 +161,8 @@ async fn attempt(
     if write::is_noop(&new, &old) {
         return Ok(Some(live.clone()));
     }
-    let op = if write::is_over(&cx, &new, &old) {
+    let is_over = write::is_over(&cx, &new, &old);
+    let op = if is_over {
         Op::Delete
     } else {
         let draft = write::draft(call, &new).await?;
@@ -181,6 +182,12 @@ async fn attempt(
         op,
     };
     match call.engine.store.commit(write).await {
+        Ok(_) if is_over => {
+            // What went is shown as the update left it, with the revision it had.
+            let draft = write::draft(call, &new).await?;
+            let object = draft.object(live.key.clone(), live.rev, live.create_rev);
+            Ok(Some(Arc::new(object)))
+        }
         Ok(committed) => Ok(Some(committed.object)),
         Err(CommitError::Conflict(_)) => Ok(None),
         Err(error) => Err(write::commit_error(call, &live.key.name, error)),

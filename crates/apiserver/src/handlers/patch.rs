@@ -3,7 +3,11 @@
 //! A patch is applied to the live object and the result goes the way of an update. Server-side
 //! apply differs: it may create the object, and settles field ownership itself.
 
-use flotilla_machinery::{patch, status::Status};
+use flotilla_machinery::{
+    group::GroupKind,
+    patch,
+    status::{FieldError, Status},
+};
 use http::Response;
 use serde_json::Value;
 
@@ -25,23 +29,20 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>, Status> {
         return apply(call, &options).await;
     }
     if options.force.is_some() {
-        return Err(Status::bad_request(
-            "may not be specified for non-apply patch: force",
-        ));
+        let why = "may not be specified for non-apply patch";
+        let errors = vec![FieldError::forbidden("force", why)];
+        let kind = GroupKind::new("meta.k8s.io", "PatchOptions");
+        return Err(Status::invalid(&kind, "", errors));
     }
     let parsed = decode::parse(&call.body, Media::Json)?;
     let duplicates = decode::duplicates(&parsed);
     let change = |_: &Context<'_>, live: Option<&Value>| {
         let live = live.ok_or_else(|| call.not_found())?;
         let mut object = patched(kind, live, &parsed.value, &call.resource)?;
-        decode::check_kind(
-            &mut object,
-            &call.resource.api_version(),
-            &call.resource.kind,
-        )?;
+        decode::check_kind(&mut object, &call.resource, &call.body)?;
         let mut complaints = duplicates.clone();
         complaints.extend(decode::conform(&mut object, &call.resource)?);
-        for text in decode::judge(complaints, options.field_validation)? {
+        for text in decode::judge(complaints, options.field_validation, &call.resource)? {
             call.warn(text);
         }
         check_identity(&object, live)?;
@@ -89,19 +90,24 @@ async fn apply(call: &Call, options: &WriteOptions) -> Result<Response<Body>, St
     if options.field_manager.is_empty() {
         return Err(managed::manager_required());
     }
-    let decoded = decode::object(&call.body, Media::Yaml, &call.resource)?;
-    for text in decode::judge(decoded.complaints, options.field_validation)? {
+    let parsed = decode::parse(&call.body, Media::Yaml)
+        .map_err(|e| Status::bad_request(format!("error decoding YAML: {}", e.message)))?;
+    let mut config = parsed.value.clone();
+    check_applied(&config, &call.resource)?;
+    managed::check(&config, &call.resource)?;
+    let mut complaints = decode::duplicates(&parsed);
+    complaints.extend(decode::conform(&mut config, &call.resource)?);
+    for text in decode::judge(complaints, options.field_validation, &call.resource)? {
         call.warn(text);
     }
-    let mut config = decoded.object;
-    meta::set_namespace(&mut config, &call.resource, &call.info.namespace)?;
     meta::set_name(&mut config, &call.info.name)?;
+    meta::set_namespace(&mut config.clone(), &call.resource, &call.info.namespace)?;
     let change = |cx: &Context<'_>, live: Option<&Value>| {
         if live.is_none() && !call.info.subresource.is_empty() {
             return Err(call.not_found());
         }
         let manager = &options.field_manager;
-        let object = managed::apply(
+        let mut object = managed::apply(
             call,
             cx,
             live,
@@ -109,6 +115,7 @@ async fn apply(call: &Call, options: &WriteOptions) -> Result<Response<Body>, St
             manager,
             options.force == Some(true),
         )?;
+        meta::set_namespace(&mut object, &call.resource, &call.info.namespace)?;
         Ok(Changed {
             object,
             tracking: Tracking::Settled,
@@ -116,6 +123,19 @@ async fn apply(call: &Call, options: &WriteOptions) -> Result<Response<Body>, St
     };
     let outcome = modify(call, options, &change).await?;
     respond(call, &outcome).await
+}
+
+/// An applied configuration says itself what it is.
+fn check_applied(config: &Value, resource: &Resource) -> Result<(), Status> {
+    let found = |name| config.get(name).and_then(Value::as_str).unwrap_or("");
+    let (api_version, kind) = (found("apiVersion"), found("kind"));
+    if api_version == resource.api_version() && kind == &*resource.kind {
+        return Ok(());
+    }
+    let slash = if api_version.contains('/') { "" } else { "/" };
+    Err(Status::bad_request(format!(
+        "invalid object type: {slash}{api_version}, Kind={kind}"
+    )))
 }
 
 /// A patch cannot turn an object into another one.

@@ -44,7 +44,7 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>, Status> {
 /// POST of a token request for a service account.
 pub(crate) fn token(call: &Call) -> Result<Response<Body>, Status> {
     let mut body = decode::untyped(&call.body, call.media()?)?;
-    decode::check_kind(&mut body, "authentication.k8s.io/v1", "TokenRequest")?;
+    expect_token_request(&mut body)?;
     let id = uuid::Uuid::new_v4().to_string();
     let request = service_account::Request {
         namespace: &call.info.namespace,
@@ -58,10 +58,30 @@ pub(crate) fn token(call: &Call) -> Result<Response<Body>, Status> {
     Ok(render::made(call, StatusCode::CREATED, &answer))
 }
 
+/// Makes sure that the body of a token request is one; what it does not say is filled in.
+fn expect_token_request(body: &mut Value) -> Result<(), Status> {
+    let Some(members) = body.as_object_mut() else {
+        return Err(Status::bad_request("the request body must be one object"));
+    };
+    for (name, want) in [
+        ("apiVersion", "authentication.k8s.io/v1"),
+        ("kind", "TokenRequest"),
+    ] {
+        let found = members.get(name).and_then(Value::as_str).unwrap_or("");
+        if !found.is_empty() && found != want {
+            return Err(Status::bad_request(format!(
+                "the {name} in the data ({found}) does not match the expected one ({want})"
+            )));
+        }
+        members.insert(name.to_owned(), want.into());
+    }
+    Ok(())
+}
+
 fn decoded(call: &Call) -> Result<Value, Status> {
     let options = WriteOptions::parse(&call.query, "CreateOptions")?;
     let decoded = decode::object(&call.body, call.media()?, &call.resource)?;
-    for text in decode::judge(decoded.complaints, options.field_validation)? {
+    for text in decode::judge(decoded.complaints, options.field_validation, &call.resource)? {
         call.warn(text);
     }
     Ok(decoded.object)

@@ -50,7 +50,7 @@ fn resource(row: &ResourceRow) -> Resource {
         tracks_generation: row.tracks_generation,
         has_status: row.has_status,
         strategy: strategy::of(row),
-        deprecation: None,
+        deprecation: deprecation(row),
         custom: None,
         webhook: None,
     }
@@ -83,4 +83,16 @@ fn api_version(group: &str, version: &str) -> String {
     } else {
         format!("{group}/{version}")
     }
+}
+
+/// What every request for a deprecated resource is warned with.
+fn deprecation(row: &ResourceRow) -> Option<Box<str>> {
+    let text = match (row.group, row.plural) {
+        ("", "endpoints") => {
+            "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+        }
+        ("", "componentstatuses") => "v1 ComponentStatus is deprecated in v1.19+",
+        _ => return None,
+    };
+    Some(text.into())
 }

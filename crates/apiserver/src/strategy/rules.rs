@@ -52,6 +52,29 @@ pub(super) struct Rules {
     pub(super) conversion: Option<(Rewrite, Rewrite)>,
 }
 
+/// Kinds whose DELETE answers with the object. Recorded from kube-apiserver v1.35.
+const RETURNS_DELETED: &[&str] = &[
+    "serviceaccounts",
+    "podtemplates",
+    "resourcequotas",
+    "csidrivers",
+    "csinodes",
+];
+
+/// Kinds whose PUT must say which version it replaces. Recorded from kube-apiserver v1.35.
+const CONDITIONAL: &[&str] = &[
+    "poddisruptionbudgets",
+    "leases",
+    "csidrivers",
+    "csinodes",
+    "csistoragecapacities",
+    "runtimeclasses",
+    "validatingwebhookconfigurations",
+    "mutatingwebhookconfigurations",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+];
+
 impl Rules {
     /// Rules without any special one.
     pub(super) fn of(row: &ResourceRow) -> Self {
@@ -65,9 +88,9 @@ impl Rules {
             name: generic::check_subdomain,
             fields: Vec::new(),
             propagation: Propagation::Background,
-            returns_deleted: false,
+            returns_deleted: RETURNS_DELETED.contains(&row.plural),
             creates_on_update: false,
-            unconditional: true,
+            unconditional: !CONDITIONAL.contains(&row.plural),
             conversion: None,
         }
     }

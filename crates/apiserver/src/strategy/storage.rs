@@ -57,11 +57,6 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
         },
         ("storage.k8s.io", "csidrivers") => Rules {
             defaults: fill_driver,
-            returns_deleted: true,
-            ..rules
-        },
-        ("storage.k8s.io", _) => Rules {
-            returns_deleted: true,
             ..rules
         },
         _ => return None,

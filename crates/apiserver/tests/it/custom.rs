@@ -119,7 +119,7 @@ async fn objects_are_pruned_defaulted_and_validated() {
     .await;
     assert_eq!(
         reply.message(),
-        r#"strict decoding error: unknown field "spec.bogus""#
+        r#"CronTab in version "v1" cannot be handled as a CronTab: strict decoding error: unknown field "spec.bogus""#
     );
     for (spec, text) in [
         (
@@ -224,7 +224,7 @@ async fn other_versions_tables_and_field_selectors_work() {
         .to_owned();
     assert_eq!(
         warning,
-        r#"299 - "stable.example.com/v1beta1 CronTab is deprecated""#
+        r#"299 - "stable.example.com/v1beta1 CronTab is deprecated; use stable.example.com/v1 CronTab""#
     );
     let list = get(&server, &format!("{TABS}?fieldSelector=spec.image%3Dx"))
         .await

@@ -131,7 +131,7 @@ pub(super) const PRINTERS: &[Printer] = &[
         columns: &[
             NAME,
             text("PriorityLevel"),
-            integer("MatchingPrecedence"),
+            text("MatchingPrecedence"),
             text("DistinguisherMethod"),
             AGE,
             text("MissingPL"),

@@ -17,7 +17,7 @@ pub(super) const PRINTERS: &[Printer] = &[
     Printer {
         group: "",
         kind: "Secret",
-        columns: &[NAME, text("Type"), integer("Data"), AGE],
+        columns: &[NAME, text("Type"), text("Data"), AGE],
         cells: |v| {
             vec![
                 v.name(),
@@ -30,7 +30,7 @@ pub(super) const PRINTERS: &[Printer] = &[
     Printer {
         group: "",
         kind: "ConfigMap",
-        columns: &[NAME, integer("Data"), AGE],
+        columns: &[NAME, text("Data"), AGE],
         cells: |v| {
             vec![
                 v.name(),
@@ -111,7 +111,7 @@ const EVENT_COLUMNS: &[Column] = &[
     wide("Source"),
     text("Message"),
     wide("First Seen"),
-    column("Count", "integer", 1),
+    column("Count", "string", 1),
     Column {
         format: "name",
         ..wide("Name")

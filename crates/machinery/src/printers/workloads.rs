@@ -93,7 +93,7 @@ pub(super) const PRINTERS: &[Printer] = &[
     Printer {
         group: "apps",
         kind: "ControllerRevision",
-        columns: &[NAME, text("Controller"), integer("Revision"), AGE],
+        columns: &[NAME, text("Controller"), text("Revision"), AGE],
         cells: |v| {
             vec![
                 v.name(),
@@ -144,7 +144,7 @@ pub(super) const PRINTERS: &[Printer] = &[
             text("Targets"),
             text("MinPods"),
             text("MaxPods"),
-            integer("Replicas"),
+            text("Replicas"),
             AGE,
         ],
         cells: autoscaler,

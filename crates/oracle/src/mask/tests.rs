@@ -53,7 +53,10 @@ fn lists_tables_and_texts() {
             "volume kube-api-access-zx81q",
             "volume kube-api-access-SUFFIX",
         ),
-        ("IP 10.0.3.4", "IP IP1"),
+        ("IP 10.96.3.4", "IP IP1"),
+        ("at 192.0.2.1:6443", "at ADDRESS"),
+        ("in the precondition (123)", "in the precondition (NUMBER)"),
+        ("too large, current: 12", "too large, current: NUMBER"),
     ] {
         assert_eq!(mask.text(text), want);
     }
