@@ -78,7 +78,7 @@ async fn careless_requests_get_clear_answers() {
             422,
             "name or generateName is required",
         ),
-        ("POST", CMS, YAML, deep.into(), 400, "cannot be parsed"),
+        ("POST", CMS, YAML, deep.into(), 400, "is unrecognized"),
         (
             "POST",
             strict,
