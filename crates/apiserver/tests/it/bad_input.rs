@@ -141,7 +141,7 @@ async fn careless_requests_get_clear_answers() {
             JSON,
             "{}".into(),
             405,
-            "not supported",
+            "does not allow this method",
         ),
         (
             "DELETE",
@@ -149,7 +149,7 @@ async fn careless_requests_get_clear_answers() {
             JSON,
             "".into(),
             405,
-            "not supported",
+            "does not allow this method",
         ),
         (
             "GET",
