@@ -61,7 +61,13 @@ impl Call {
         let found = registry.get(&info.group, &info.version, &info.resource);
         let resource = found.ok_or_else(Status::unknown_resource)?.clone();
         if !info.subresource.is_empty() && resource.subresource(&info.subresource).is_none() {
-            return Err(Status::unknown_resource());
+            return Err(match resource.custom {
+                Some(_) => {
+                    let resource = GroupResource::new(&*resource.group, &*resource.plural);
+                    Status::not_found(&resource, &info.name)
+                }
+                None => Status::unknown_resource(),
+            });
         }
         let accepted = negotiate::accept(header(&parts.headers, "accept"))?;
         let agent = header(&parts.headers, "user-agent").unwrap_or("");

@@ -126,9 +126,6 @@ fn discover(engine: &Engine, path: &str, parts: &Parts) -> Result<Response<Body>
             parts,
         ));
     }
-    if path.starts_with("/api/") || path.starts_with("/apis/") {
-        return Err(Status::unknown_resource());
-    }
     let body = body::full("404 page not found\n");
     Ok(render::with_type(StatusCode::NOT_FOUND, TEXT, body))
 }

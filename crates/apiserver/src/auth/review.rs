@@ -170,8 +170,8 @@ pub fn token(mut review: Value, tokens: &Tokens, now: Timestamp) -> Result<Value
             "user": user_info(&verified.identity),
             "audiences": verified.audiences,
         }),
-        Ok(None) => json!({"user": {}}),
-        Err(error) => json!({"user": {}, "error": error}),
+        Ok(None) => json!({"user": {}, "error": "invalid bearer token"}),
+        Err(error) => json!({"user": {}, "error": format!("[invalid bearer token, {error}]")}),
     };
     review["status"] = status;
     Ok(review)

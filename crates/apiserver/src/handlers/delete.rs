@@ -69,7 +69,9 @@ pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>, Sta
             .zip(chunk)
         {
             match result {
-                Ok(Outcome::Removed(last) | Outcome::Waiting(last)) => last_seen.push(last),
+                Ok(Outcome::Waiting(last)) => last_seen.push(last),
+                // What went is shown as it was listed.
+                Ok(Outcome::Removed(_)) => last_seen.push(object.clone()),
                 // Somebody else was faster, which is what was wanted.
                 Err(status) if status.code() == 404 => last_seen.push(object.clone()),
                 Err(status) => return Err(status),

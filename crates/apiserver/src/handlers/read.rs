@@ -173,6 +173,9 @@ pub(crate) async fn select(
         if counted {
             metadata.insert("remainingItemCount".to_owned(), n_left.into());
         }
+    } else if call.resource.custom.is_some() {
+        // Upstream builds these lists by hand, and writes the token always.
+        metadata.insert("continue".to_owned(), "".into());
     }
     Ok(Page {
         objects,

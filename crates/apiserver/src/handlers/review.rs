@@ -1,17 +1,18 @@
 //! POST of what is not kept: reviews, which are questions with an answer, token requests, and the
 //! old form of a binding.
 
-use flotilla_machinery::status::Status;
+use flotilla_machinery::{builtin::Lists, status::Status};
 use http::{Response, StatusCode};
 use ring::rand::SystemRandom;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::subresource::bind;
 use crate::{
     auth::{review, service_account},
     body::Body,
     call::Call,
-    decode, meta,
+    decode::{self, shape},
+    managed, meta,
     params::WriteOptions,
     render,
 };
@@ -23,9 +24,10 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>, Status> {
     }
     let mut review = decoded(call)?;
     meta::set_namespace(&mut review, &call.resource, &call.info.namespace)?;
+    let owners = owners(call, &mut review);
     let access = &call.engine.access;
     let who = &call.user;
-    let answer = match &*call.resource.plural {
+    let mut answer = match &*call.resource.plural {
         "tokenreviews" => review::token(review, &call.engine.tokens, call.now)?,
         "selfsubjectreviews" => review::self_subject(review, who),
         "subjectaccessreviews" => review::subject_access(review, access)?,
@@ -38,7 +40,28 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>, Status> {
         }
         _ => return Err(Status::method_not_allowed(&call.group_resource(), "create")),
     };
+    match &*call.resource.plural {
+        "selfsubjectreviews" => {
+            let now = shape::seconds(call.now);
+            meta::fields_mut(&mut answer).insert("creationTimestamp".to_owned(), now.into());
+        }
+        "selfsubjectrulesreviews" => answer["spec"] = json!({}),
+        _ => {
+            meta::fields_mut(&mut answer).insert("managedFields".to_owned(), owners);
+        }
+    }
+    call.resource.emit(&mut answer, Lists::Stored);
     Ok(render::made(call, StatusCode::CREATED, &answer))
+}
+
+/// Who wrote which fields of a review. They are kept aside, because a review has no metadata of its own.
+fn owners(call: &Call, review: &mut Value) -> Value {
+    let cx = call.context(&call.state, false);
+    let manager = call.manager("");
+    call.resource.emit(review, Lists::AsGiven);
+    managed::track(call, &cx, review, None, &manager);
+    let metadata = meta::fields_mut(review);
+    metadata.remove("managedFields").unwrap_or_default()
 }
 
 /// POST of a token request for a service account.

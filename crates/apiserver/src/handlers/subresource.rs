@@ -49,6 +49,9 @@ pub(crate) async fn write_scale(call: &Call) -> Result<Response<Body>, Status> {
         if put { "UpdateOptions" } else { "PatchOptions" },
     )?;
     let body = decode::untyped(&call.body, media)?;
+    let custom = call.resource.custom.as_ref();
+    let scale = custom.and_then(|custom| custom.scale.as_ref());
+    let replicas = scale.map_or(".spec.replicas", |scale| &*scale.spec_replicas);
     let change = |_: &Context<'_>, live: Option<&Value>| {
         let live = live.ok_or_else(|| call.not_found())?;
         let before = scale_of(&call.resource, live)?;
@@ -63,13 +66,32 @@ pub(crate) async fn write_scale(call: &Call) -> Result<Response<Body>, Status> {
         let object = scaled(call, live, &after)?;
         Ok(Changed {
             object,
-            tracking: Tracking::Update,
+            tracking: if is_owned(live, replicas) {
+                Tracking::Update
+            } else {
+                Tracking::Settled
+            },
         })
     };
     let Outcome { object, .. } = modify(call, &options, &change).await?;
     let object = convert::view(&call.engine, &call.resource, &object).await?;
     let scale = scale_of(&call.resource, &render::value(&call.resource, &object))?;
     Ok(render::made(call, StatusCode::OK, &scale))
+}
+
+/// Whether somebody owns the field. A scale whose field nobody owns has no managed fields, and what has none gets none by an
+/// update.
+fn is_owned(live: &Value, path: &str) -> bool {
+    let owners = live
+        .pointer("/metadata/managedFields")
+        .and_then(Value::as_array);
+    owners.into_iter().flatten().any(|owner| {
+        let names = path.split('.').filter(|name| !name.is_empty());
+        names
+            .map(|name| format!("f:{name}"))
+            .try_fold(&owner["fieldsV1"], |at, name| at.get(name))
+            .is_some()
+    })
 }
 
 /// POST of a binding: gives a pod its node.

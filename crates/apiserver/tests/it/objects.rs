@@ -466,7 +466,9 @@ async fn large_replies_are_compressed_for_those_who_ask() {
     std::io::Read::read_to_end(&mut decoder, &mut unpacked).unwrap();
     let plain = send(&server, "GET", target, &[], "").await;
     assert!(plain.headers.get("content-encoding").is_none());
-    assert!(plain.bytes == unpacked);
+    // The list's own version may have moved on in between.
+    let unpacked: serde_json::Value = serde_json::from_slice(&unpacked).unwrap();
+    assert_eq!(plain.json()["items"], unpacked["items"]);
     let small = send(&server, "GET", &format!("{target}/m0"), &gzip, "").await;
     assert!(small.headers.get("content-encoding").is_none());
     let watch = format!("{target}?watch=true&timeoutSeconds=1");

@@ -140,7 +140,10 @@ fn tokens_are_told_apart() {
         ask(json!({"token": "secret"})),
         r#"{"audiences":["https://kubernetes.default.svc.cluster.local"],"authenticated":true,"user":{"groups":["ops","system:authenticated"],"uid":"7","username":"admin"}}"#
     );
-    assert_eq!(ask(json!({"token": "wrong"})), r#"{"user":{}}"#);
+    assert_eq!(
+        ask(json!({"token": "wrong"})),
+        r#"{"error":"invalid bearer token","user":{}}"#
+    );
     assert_eq!(
         ask(json!({})),
         "400 token is required for TokenReview in authentication"

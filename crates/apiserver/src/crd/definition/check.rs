@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use flotilla_machinery::names::{dns1035_label, dns1123_subdomain};
 use flotilla_machinery::status::FieldError;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::names::{APPROVED_ANNOTATION, Approval, approval};
 use super::schema;
@@ -46,7 +46,6 @@ pub fn create(definition: &Value) -> Vec<FieldError> {
         errors.push(FieldError::invalid("metadata.name", name, why));
     }
     check_spec(spec, None, &mut errors);
-    errors.extend(status(definition));
     stored_versions(definition, &mut errors);
     check_approval(definition, None, &mut errors);
     if spec["preserveUnknownFields"] == true {
@@ -136,14 +135,16 @@ fn check_spec(spec: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     );
     let versions = list(spec, "versions");
     let at = path.child("versions");
+    let mut found = Vec::new();
     for (n, version) in versions.iter().enumerate() {
         let old = old.and_then(|old| {
             list(old, "versions")
                 .iter()
                 .find(|o| o["name"] == version["name"])
         });
-        check_version(version, old, &at.index(n), errors);
+        check_version(version, old, &at.index(n), &mut found);
     }
+    errors.extend(hoisted(found, versions));
     let mut seen = HashSet::new();
     if !versions.iter().all(|v| seen.insert(text(v, "name"))) {
         let why = "must contain unique version names";
@@ -161,6 +162,48 @@ fn check_spec(spec: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     }
     check_names(&spec["names"], &names_path, errors);
     check_conversion(&spec["conversion"], &path.child("conversion"), errors);
+}
+
+/// Errors under the paths upstream gives them: what all versions have in common stands at the top of its internal form.
+fn hoisted(found: Vec<FieldError>, versions: &[Value]) -> Vec<FieldError> {
+    const PLACES: [(&str, &str); 4] = [
+        ("schema", "spec.validation"),
+        ("subresources", "spec.subresources"),
+        ("additionalPrinterColumns", "spec.additionalPrinterColumns"),
+        ("selectableFields", "spec.selectableFields"),
+    ];
+    let common = |name: &str| {
+        let first = versions.first().map(|version| &version[name]);
+        let empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
+        first.is_some_and(|first| {
+            !first.is_null() && !empty(first) && versions.iter().all(|v| v[name] == *first)
+        })
+    };
+    let places = PLACES.iter().filter(|(name, _)| common(name));
+    let places: Vec<(String, &str)> = places
+        .map(|(name, top)| (format!(".{name}"), *top))
+        .collect();
+    let mut out = Vec::with_capacity(found.len());
+    for mut error in found {
+        let rest = error.path.strip_prefix("spec.versions[");
+        let Some((index, rest)) = rest.and_then(|rest| rest.split_once(']')) else {
+            out.push(error);
+            continue;
+        };
+        let tail = places.iter().find_map(|(name, top)| {
+            let tail = rest.strip_prefix(name.as_str())?;
+            (tail.is_empty() || tail.starts_with(['.', '['])).then(|| format!("{top}{tail}"))
+        });
+        match tail {
+            Some(_) if index != "0" => {}
+            Some(path) => {
+                error.path = path;
+                out.push(error);
+            }
+            None => out.push(error),
+        }
+    }
+    out
 }
 
 /// Versions without their schemas, which would drown the message.
@@ -440,11 +483,8 @@ fn check_conversion(conversion: &Value, path: &Path<'_>, errors: &mut Vec<FieldE
         && !url.starts_with("https://")
     {
         let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
-        let why = format!(
-            "'https' is the only allowed URL scheme; got {}; desired format: https://host[/path]",
-            crate::crd::quoted(scheme)
-        );
-        errors.push(FieldError::invalid(at.child("url"), url, why));
+        let why = "'https' is the only allowed URL scheme; desired format: https://host[/path]";
+        errors.push(FieldError::invalid(at.child("url"), scheme, why));
     }
     if versions.is_empty() {
         errors.push(FieldError::required(versions_at, ""));

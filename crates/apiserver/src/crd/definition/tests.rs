@@ -109,7 +109,7 @@ fn mistakes_in_a_definition_are_found() {
         (
             "/spec/versions/0/additionalPrinterColumns",
             json!([{"name": "a", "type": "text", "jsonPath": ".a"}]),
-            r#"spec.versions[0].additionalPrinterColumns[0].type: Invalid value: "text": must be one of boolean,date,integer,number,string"#,
+            r#"spec.additionalPrinterColumns[0].type: Invalid value: "text": must be one of boolean,date,integer,number,string"#,
         ),
         (
             "/spec/versions/0/additionalPrinterColumns",
@@ -119,12 +119,12 @@ fn mistakes_in_a_definition_are_found() {
         (
             "/spec/versions/0/subresources",
             json!({"scale": {"specReplicasPath": ".x", "statusReplicasPath": ".status.r"}}),
-            r#"spec.versions[0].subresources.scale.specReplicasPath: Invalid value: ".x": should be a json path under .spec"#,
+            r#"spec.subresources.scale.specReplicasPath: Invalid value: ".x": should be a json path under .spec"#,
         ),
         (
             "/spec/versions/0/selectableFields",
             json!([{"jsonPath": ".spec.x"}]),
-            r#"spec.versions[0].selectableFields[0].jsonPath: Invalid value: ".spec.x": is an invalid path: does not refer to a valid field"#,
+            r#"spec.selectableFields[0].jsonPath: Invalid value: ".spec.x": is an invalid path: does not refer to a valid field"#,
         ),
         (
             "/status/storedVersions",
@@ -163,7 +163,7 @@ fn at_most_eight_fields_are_selectable() {
     assert_eq!(errors(&with_version(version(8))), [""; 0]);
     assert_eq!(
         errors(&with_version(version(9))),
-        ["spec.versions[0].selectableFields: Too many: 9: must have at most 8 items"]
+        ["spec.selectableFields: Too many: 9: must have at most 8 items"]
     );
 }
 
