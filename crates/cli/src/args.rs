@@ -268,6 +268,9 @@ Examples:
   helm get values k8gb -n k8gb -o yaml | flotilla gslb import-values -
   flotilla gslb import-values values.yaml -o json")]
     ImportValues(ImportValuesArgs),
+    /// Print admission policies that check the annotations of Gslbs when they are written.
+    #[command(after_help = "Example:\n  flotilla gslb policies | kubectl apply -f -")]
+    Policies,
 }
 
 /// Which cluster to ask.

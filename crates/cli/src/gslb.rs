@@ -18,12 +18,15 @@ pub(crate) fn run(command: &GslbCommand, log: Option<&str>) -> Result<()> {
     if let GslbCommand::ImportValues(args) = command {
         return import::run(args);
     }
+    if matches!(command, GslbCommand::Policies) {
+        return say(flotilla_gslb::policies::POLICIES);
+    }
     runtime()?.block_on(async {
         match command {
             GslbCommand::Explain(args) => explain(args).await,
             GslbCommand::WhatIf(args) => what_if(args).await,
             GslbCommand::Drain(args) => drain(args).await,
-            GslbCommand::ImportValues(_) => Ok(()),
+            GslbCommand::ImportValues(_) | GslbCommand::Policies => Ok(()),
         }
     })
 }

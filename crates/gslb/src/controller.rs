@@ -201,7 +201,11 @@ async fn drive(mut engine: Engine, mut inputs: mpsc::Receiver<Input>, mut hands:
             }
         }
         let leads = *hands.leading.borrow();
-        for effect in engine.settle(now()) {
+        let effects = {
+            let _span = tracing::info_span!("Reconcile").entered();
+            engine.settle(now())
+        };
+        for effect in effects {
             // A replica that follows answers and asks like any other; it only changes nothing outside.
             let writes = matches!(
                 effect,

@@ -22,6 +22,7 @@ pub mod metrics;
 pub mod migrate;
 pub mod names;
 pub mod options;
+pub mod policies;
 pub mod problem;
 pub mod providers;
 pub mod publish;

@@ -5,6 +5,8 @@
 //! that the release build can be tested.
 
 mod bad_input;
+mod chainsaw;
+mod chainsaw_legacy;
 mod failover;
 mod kubectl;
 mod lifecycle;

@@ -360,3 +360,161 @@ fn replicas_elect_a_leader_unless_told_otherwise() {
     );
     assert!(parse(&[("FLOTILLA_LEADER_ELECTION", "maybe")]).is_err());
 }
+
+/// Source: k8gb v0.21 `resolver_test.go`, TestConfigurations, for the variables that the other tables leave out.
+#[test]
+fn every_setting_reaches_its_place() {
+    type Row<'a> = (&'a [(&'a str, &'a str)], fn(&Config) -> String, &'a str);
+    let edge = |c: &Config| {
+        let texts = c
+            .edge_servers
+            .iter()
+            .map(|s| format!("{}:{}", s.host, s.port));
+        texts.collect::<Vec<_>>().join(" ")
+    };
+    let infoblox = |c: &Config| match &c.provider {
+        Provider::Infoblox(i) => format!(
+            "{}:{} {} {} {:?} {}",
+            i.grid_host, i.port, i.version, i.view, i.request_timeout, i.n_connections
+        ),
+        other => format!("{other:?}"),
+    };
+    const GRID: [(&str, &str); 3] = [
+        ("INFOBLOX_GRID_HOST", "grid"),
+        ("INFOBLOX_WAPI_USERNAME", "u"),
+        ("INFOBLOX_WAPI_PASSWORD", "p"),
+    ];
+    let whole_grid = [
+        &GRID[..],
+        &[
+            ("INFOBLOX_WAPI_PORT", "8443"),
+            ("INFOBLOX_WAPI_VERSION", "2.3.1"),
+            ("INFOBLOX_DNS_VIEW", "inside"),
+            ("INFOBLOX_HTTP_REQUEST_TIMEOUT", "5"),
+            ("INFOBLOX_HTTP_POOL_CONNECTIONS", "3"),
+        ],
+    ]
+    .concat();
+    let both = [
+        ("EDGE_DNS_SERVERS", "10.0.0.9"),
+        ("EDGE_DNS_SERVER", "10.0.0.1"),
+    ];
+    let table: [Row<'_>; 22] = [
+        (
+            &[("EDGE_DNS_SERVERS", ""), ("EDGE_DNS_SERVER", "10.0.0.1")],
+            edge,
+            "10.0.0.1:53",
+        ),
+        (
+            &[
+                ("EDGE_DNS_SERVERS", ""),
+                ("EDGE_DNS_SERVER", "ns.example.com"),
+                ("EDGE_DNS_SERVER_PORT", "5053"),
+            ],
+            edge,
+            "ns.example.com:5053",
+        ),
+        (&both, edge, "10.0.0.9:53"),
+        (
+            &[("EDGE_DNS_SERVERS", "10.0.0.1, ns.example.com:5053")],
+            edge,
+            "10.0.0.1:53 ns.example.com:5053",
+        ),
+        (
+            &[("EDGE_DNS_SERVERS", "[2001:db8::1]:5053")],
+            edge,
+            "2001:db8::1:5053",
+        ),
+        (
+            &[("RECONCILE_REQUEUE_SECONDS", "7")],
+            |c| format!("{:?}", c.poll_interval),
+            "7s",
+        ),
+        (
+            &[("ZONE_DELEGATION_RECONCILE_REQUEUE_SECONDS", "60")],
+            |c| format!("{:?}", c.zone_interval),
+            "60s",
+        ),
+        (
+            &[("ZONE_DELEGATION_RECOVERY_SECONDS", "60")],
+            |c| format!("{:?}", c.zone_interval),
+            "300s",
+        ),
+        (
+            &[("NS_RECORD_TTL", "5")],
+            |c| c.ns_ttl_seconds.to_string(),
+            "5",
+        ),
+        (&[("POD_NAMESPACE", "dns")], |c| c.namespace.clone(), "dns"),
+        (
+            &[("COREDNS_EXPOSED", "true")],
+            |c| c.namespace.clone(),
+            "k8gb",
+        ),
+        (
+            &[("COREDNS_SERVICE_TYPE", "NodePort")],
+            |c| format!("{:?}", c.service_type),
+            "NodePort",
+        ),
+        (
+            &[("COREDNS_SERVICE_TYPE", "ExternalName")],
+            |c| format!("{:?}", c.service_type),
+            "ExternalName",
+        ),
+        (
+            &[("COREDNS_SERVICE_TYPE", "ClusterIP")],
+            |c| format!("{:?}", c.service_type),
+            "ClusterIp",
+        ),
+        (
+            &[("CLUSTER_EXPOSED_IPS", "10.0.0.1, 10.0.0.2")],
+            |c| format!("{:?}", c.cluster_exposed_ips),
+            "[10.0.0.1, 10.0.0.2]",
+        ),
+        (&[("GLUEA_PREFIX", "ns-")], |c| c.prefix.clone(), "ns-"),
+        (
+            &[("METRICS_ADDRESS", "0.0.0.0:9090")],
+            |c| c.metrics_address.clone(),
+            "0.0.0.0:9090",
+        ),
+        (
+            &[("TRACING_ENABLED", "true")],
+            |c| c.tracing.to_string(),
+            "true",
+        ),
+        (
+            &[("TRACING_SAMPLING_RATIO", "0.25")],
+            |c| c.sampling_ratio.clone(),
+            "0.25",
+        ),
+        (
+            &[("OTEL_EXPORTER_OTLP_ENDPOINT", "otel:4318")],
+            |c| c.otlp_endpoint.clone(),
+            "otel:4318",
+        ),
+        (&GRID, infoblox, "grid:443 v2 default 20s 10"),
+        (&whole_grid, infoblox, "grid:8443 2.3.1 inside 5s 3"),
+    ];
+    for (settings, read, expected) in table {
+        assert_eq!(
+            read(&parse(settings).unwrap().config),
+            expected,
+            "{settings:?}"
+        );
+    }
+    for (name, value) in [
+        ("TRACING_ENABLED", "maybe"),
+        ("TRACING_SAMPLING_RATIO", "-0.1"),
+        ("LOG_FORMAT", "xml"),
+        ("NO_COLOR", "perhaps"),
+        ("METRICS_ADDRESS", "localhost"),
+        ("EDGE_DNS_SERVER_PORT", "dns"),
+        ("ZONE_DELEGATION_RECOVERY_SECONDS", "soon"),
+        ("ZONE_DELEGATION_RECONCILE_REQUEUE_SECONDS", "-5"),
+        ("INFOBLOX_WAPI_PORT", "https"),
+        ("INFOBLOX_HTTP_REQUEST_TIMEOUT", "0"),
+        ("INFOBLOX_HTTP_POOL_CONNECTIONS", "none"),
+    ] {
+        assert_eq!(parse(&[(name, value)]).unwrap_err(), [name], "{value}");
+    }
+}

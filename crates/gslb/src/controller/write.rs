@@ -14,6 +14,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tracing::Instrument;
 
 use crate::{
     engine::{Action, Target},
@@ -82,7 +83,11 @@ impl Writer {
                 let Some(wish) = wish else {
                     return Ok(Outcome::Wait);
                 };
-                match write(&client, &target, &wish).await {
+                let span = match &target {
+                    Target::Endpoint(_) => tracing::info_span!("SaveDNSEndpoint", %target),
+                    _ => tracing::info_span!("Save", %target),
+                };
+                match write(&client, &target, &wish).instrument(span).await {
                     // Another part of the same object was written in between: read it again.
                     Err(Error::Api(kube::Error::Api(status))) if status.code == 409 => {
                         return Ok(Outcome::Again(CONFLICT_WAIT));

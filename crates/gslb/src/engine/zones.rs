@@ -164,6 +164,8 @@ impl Engine {
         }
         self.updates
             .insert(zone.zone.clone(), (present, wanted.clone()));
+        // What was looked up before says nothing about what stands there after the change.
+        self.lookups.remove(&plan.own_name);
         self.effects.push(Effect::Update {
             zone: zone.zone.clone(),
             parent: zone.parent.clone(),

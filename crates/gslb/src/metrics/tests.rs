@@ -10,17 +10,9 @@ use crate::{
     world::GslbId,
 };
 
-#[test]
-fn series_have_k8gbs_names_and_go_with_their_gslb() {
-    let mut registry = Registry::default();
-    let metrics = Metrics::register(&mut registry, "k8gb");
-    let page = |registry: &Registry| {
-        let mut text = String::new();
-        encode(&mut text, registry).unwrap();
-        text
-    };
-    let spec =
-        serde_json::from_str(r#"{"strategy":{"type":"failover","primaryGeoTag":"eu"}}"#).unwrap();
+/// A decision about one healthy host.
+fn decision(strategy: &str) -> Decision {
+    let spec = serde_json::from_str(&format!(r#"{{"strategy":{strategy}}}"#)).unwrap();
     let ip = "10.0.0.1".parse().unwrap();
     let records = HostRecords {
         local: vec![ip],
@@ -38,14 +30,26 @@ fn series_have_k8gbs_names_and_go_with_their_gslb() {
         votes: Default::default(),
         sight: None,
     };
-    let decision = Decision {
+    Decision {
         resolved: Resolved {
             rules: spec::rules(&spec, &Default::default(), Default::default()).ok(),
             ..Resolved::default()
         },
         hosts: [("app.cloud.example.com".to_owned(), host)].into(),
         again_at: None,
+    }
+}
+
+#[test]
+fn series_have_k8gbs_names_and_go_with_their_gslb() {
+    let mut registry = Registry::default();
+    let metrics = Metrics::register(&mut registry, "k8gb");
+    let page = |registry: &Registry| {
+        let mut text = String::new();
+        encode(&mut text, registry).unwrap();
+        text
     };
+    let decision = decision(r#"{"type":"failover","primaryGeoTag":"eu"}"#);
     let id = GslbId {
         legacy: false,
         key: Key::new("test", "app"),
@@ -67,4 +71,54 @@ fn series_have_k8gbs_names_and_go_with_their_gslb() {
     }
     metrics.decided(&id, None, "eu");
     assert!(!page(&registry).contains(r#"name="app""#));
+}
+
+/// Every metric that a shipped dashboard asks for is one that we have.
+#[test]
+fn dashboards_ask_for_metrics_that_exist() {
+    let mut registry = Registry::default();
+    let metrics = Metrics::register(&mut registry, "k8gb");
+    metrics.infoblox_request("ZoneRead", true, 0.1);
+    let id = GslbId {
+        legacy: false,
+        key: Key::new("test", "app"),
+    };
+    for strategy in [
+        r#"{"type":"roundRobin"}"#,
+        r#"{"type":"geoip"}"#,
+        r#"{"type":"failover","primaryGeoTag":"eu"}"#,
+    ] {
+        metrics.decided(&id, Some(&decision(strategy)), "eu");
+    }
+    let mut page = String::new();
+    encode(&mut page, &registry).unwrap();
+    let mut known = std::collections::BTreeSet::new();
+    for line in page.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+        let (name, kind) = line.split_once(' ').unwrap();
+        let suffixes: &[&str] = match kind {
+            "counter" => &["_total"],
+            "histogram" => &["_bucket", "_count", "_sum"],
+            _ => &[""],
+        };
+        known.extend(suffixes.iter().map(|suffix| format!("{name}{suffix}")));
+    }
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/dashboards");
+    let mut n_asked = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let dashboard: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let panels = dashboard["panels"].as_array().unwrap();
+        let targets = panels
+            .iter()
+            .flat_map(|panel| panel["targets"].as_array().unwrap());
+        for target in targets {
+            let expr = target["expr"].as_str().unwrap();
+            let words = expr.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            for word in words.filter(|w| w.starts_with("k8gb_") || w.starts_with("flotilla_")) {
+                assert!(known.contains(word), "{word} in {expr}");
+                n_asked += 1;
+            }
+        }
+    }
+    assert!(n_asked >= 10, "{n_asked}");
 }

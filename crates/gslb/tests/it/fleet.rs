@@ -41,7 +41,7 @@ pub(crate) struct Cluster {
     pub(crate) config: Config,
     pub(crate) zones: Arc<Zones>,
     server: Option<Server>,
-    gslb: flotilla_gslb::Handle,
+    gslb: Option<flotilla_gslb::Handle>,
     api: flotilla_apiserver::Handle,
 }
 
@@ -100,7 +100,9 @@ impl Fleet {
     pub(crate) async fn stop(self) {
         self.stop.cancel();
         for cluster in self.clusters {
-            cluster.gslb.stop().await;
+            if let Some(gslb) = cluster.gslb {
+                gslb.stop().await;
+            }
             if let Some(server) = cluster.server {
                 server.stop().await;
             }
@@ -189,9 +191,28 @@ impl Cluster {
             config,
             zones,
             server: Some(server),
-            gslb,
+            gslb: Some(gslb),
             api,
         }
+    }
+
+    /// Starts the controller again, with other settings.
+    pub(crate) async fn restart(&mut self, config: Config) {
+        let metrics = Gslb::metrics(&mut Registry::default(), &config);
+        let environment = Environment {
+            client: self.client.clone(),
+            dns: self.zones.clone(),
+            signing: None,
+            metrics,
+            push: None,
+            election: None,
+            stop: CancellationToken::new(),
+        };
+        if let Some(old) = self.gslb.take() {
+            old.stop().await;
+        }
+        self.gslb = Some(Gslb::start(environment, config.clone()));
+        self.config = config;
     }
 
     /// Stops the DNS server.

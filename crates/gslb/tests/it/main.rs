@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are not seen as tests")]
 
+mod chainsaw;
 mod election;
 mod explain;
 mod fleet;
 mod manifests;
 mod migrate;
+mod policies;
 mod push;

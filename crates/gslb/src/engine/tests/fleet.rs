@@ -412,6 +412,8 @@ pub(super) struct Fleet {
     /// Chance in 256 that a question or its answer is lost; the generator's state is beside it.
     pub(super) loss: u8,
     pub(super) entropy: u64,
+    /// Clusters that answer as k8gb does: IPv4 only, one name for local targets, no view.
+    pub(super) k8gb: BTreeSet<String>,
 }
 
 enum Happening {
@@ -469,6 +471,7 @@ impl Fleet {
             sequence: 0,
             loss: 0,
             entropy: 1,
+            k8gb: BTreeSet::new(),
         };
         for (index, tag) in tags.iter().enumerate() {
             fleet.clusters.get_mut(*tag).unwrap().start(now);
@@ -636,10 +639,13 @@ impl Fleet {
             for family in Family::BOTH {
                 let there = self.reaches(cluster, &tag);
                 // What the peer says is fixed when the question arrives.
+                let is_k8gb = self.k8gb.contains(&tag);
                 let addresses = names::local_targets(&host)
                     .asked()
+                    .take(if is_k8gb { 1 } else { 2 })
                     .map(|name| self.clusters[&tag].addresses(name, family))
                     .find(|ips| !ips.is_empty())
+                    .filter(|_| !is_k8gb || family == Family::V4)
                     .unwrap_or_default();
                 let back = self.reaches(&tag, cluster);
                 let (delay, answer) = if there && back {
@@ -681,7 +687,10 @@ impl Fleet {
         }
         for (host, tag) in questions {
             let there = self.reaches(cluster, &tag);
-            let said = self.clusters[&tag].sight(&host);
+            let said = match self.k8gb.contains(&tag) {
+                true => Sighting::NotKept,
+                false => self.clusters[&tag].sight(&host),
+            };
             let (delay, sighting) = if there && self.reaches(&tag, cluster) {
                 (2 * self.delay_ms, said)
             } else {

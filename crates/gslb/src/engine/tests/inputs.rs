@@ -17,15 +17,25 @@
 //! | 13 a dual-stack load balancer (k8gb#2107) | here |
 //! | 14 a secondary cut off from the edge; a primary missing or misspelt (D16) | here; `scenarios::broken_specs_publish_nothing_and_name_the_field` |
 //! | 15 one host in two namespaces (D19) | `scenarios::two_gslbs_with_one_host_have_one_owner` |
+//!
+//! | extra | test |
+//! |---|---|
+//! | a VirtualService's gateway without namespace, an Ingress rule without `http` (D13) | `refs::a_virtual_service_reaches_its_gateway_with_or_without_namespace`, `refs::an_ingress_gives_one_server_per_host` |
+//! | all weights zero | here; `order::groups_of_weight_zero_come_last` |
+//! | the first edge server answers SERVFAIL | `client::a_refusing_server_is_passed_over_at_once` |
+//! | a ZoneDelegation deleted while the provider is away (k8gb#300) | here |
+//! | DNS_ZONES with blanks and a final `;` | `config::zones_have_exactly_three_parts` |
+//! | a geoip host without a database (D9) | here; in the DNS crate `options` |
+//! | a fleet with k8gb clusters in it | here |
 
 use flotilla_dns::zone::Order;
 use serde_json::json;
 
 use super::{
-    fleet::{Fleet, HOST, application, gslb},
+    fleet::{Fleet, HOST, ZONE, application, gslb, set_ready},
     scenarios::{app, failover, fleet, lone, now},
 };
-use crate::{kinds::Kind, view::Family};
+use crate::{key::Key, kinds::Kind, view::Family};
 
 /// Weights as the DNS server draws by them, with the addresses each share has.
 fn shares(fleet: &Fleet, tag: &str) -> Vec<(u32, usize)> {
@@ -109,4 +119,81 @@ fn input_14_a_misspelt_primary_takes_nobody_out() {
     let everybody = "10.0.0.1 10.1.0.1 10.2.0.1";
     let fleet = fleet(json!({"type": "failover", "primaryGeoTag": "ue"}), "HHH");
     assert_eq!(fleet.dig(HOST), [everybody; 3]);
+}
+
+#[test]
+fn extra_weights_of_zero_take_nobody_out() {
+    let fleet = fleet(
+        json!({"type": "roundRobin", "weight": {"eu": 0, "us": 0, "za": 0}}),
+        "HHH",
+    );
+    assert_eq!(shares(&fleet, "us"), [(0, 1), (0, 1), (0, 1)]);
+    assert_eq!(fleet.dig(HOST), ["10.0.0.1 10.1.0.1 10.2.0.1"; 3]);
+}
+
+#[test]
+fn extra_d9_a_geoip_host_is_published_with_all_addresses_for_the_server_to_choose_from() {
+    let fleet = fleet(json!({"type": "geoip"}), "HHU");
+    let set = &fleet.clusters["za"].records[HOST].sets[0];
+    assert_eq!((&set.order, set.data.len()), (&Order::Nearest, 2));
+}
+
+/// The object waits for the provider, the zone is answered meanwhile, and whoever cannot wait says so.
+#[test]
+fn extra_k8gb_300_a_zone_deleted_while_the_provider_is_away_can_be_let_go() {
+    let mut fleet = fleet(failover(), "HHH");
+    let key = (Kind::ZoneDelegation, Key::new("", "cloud-example-com"));
+    fleet.cut("us", "edge");
+    fleet.cut("edge", "us");
+    let now = fleet.now;
+    let us = fleet.cluster("us");
+    let mut zone = us.objects[&key].clone();
+    zone["spec"]["doFinalize"] = json!(true);
+    zone["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    us.put(Kind::ZoneDelegation, zone, now);
+    fleet.run(60_000, &mut |_| {});
+    let us = &fleet.clusters["us"];
+    assert!(us.objects.contains_key(&key) && us.zones.contains_key(ZONE));
+    let mut zone = us.objects[&key].clone();
+    zone["spec"]["doFinalize"] = json!(false);
+    let now = fleet.now;
+    let us = fleet.cluster("us");
+    us.put(Kind::ZoneDelegation, zone, now);
+    // The finalizer is gone and the object with it; what may be there is what DNS_ZONES made anew.
+    let zone = us.objects.get(&key);
+    assert!(zone.is_none_or(|zone| zone["metadata"]["deletionTimestamp"].is_null()));
+}
+
+/// Ours and k8gb's clusters in one fleet, in each place of a fail-over. Rows: which clusters are k8gb's.
+#[test]
+fn extra_a_mixed_fleet_fails_over_in_both_directions() {
+    for k8gb in [&["eu"][..], &["us"], &["us", "za"], &["eu", "us", "za"]] {
+        for options in [json!({}), json!({"flotilla.dev/failover-witness": "true"})] {
+            let mut fleet = Fleet::new(&["eu", "us", "za"], 5);
+            fleet.k8gb = k8gb.iter().map(|tag| (*tag).to_owned()).collect();
+            for (tag, address) in ["eu", "us", "za"]
+                .into_iter()
+                .zip(["10.0.0.1", "10.1.0.1", "10.2.0.1"])
+            {
+                let now = fleet.now;
+                let mut object = gslb(failover());
+                if !k8gb.contains(&tag) {
+                    object["metadata"]["annotations"] = options.clone();
+                }
+                application(fleet.cluster(tag), address, true, now);
+                fleet.cluster(tag).put(Kind::Gslb, object, now);
+            }
+            fleet.run(15_000, &mut |_| {});
+            assert_eq!(fleet.dig(HOST), ["10.0.0.1"; 3], "{k8gb:?}");
+            let now = fleet.now;
+            set_ready(fleet.cluster("eu"), false, now);
+            fleet.run(8_000, &mut |_| {});
+            assert_eq!(fleet.dig(HOST), ["10.1.0.1 10.2.0.1"; 3], "{k8gb:?}");
+            let now = fleet.now;
+            set_ready(fleet.cluster("eu"), true, now);
+            set_ready(fleet.cluster("us"), false, now);
+            fleet.run(8_000, &mut |_| {});
+            assert_eq!(fleet.dig(HOST), ["10.0.0.1"; 3], "{k8gb:?}");
+        }
+    }
 }

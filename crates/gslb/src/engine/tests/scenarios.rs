@@ -551,6 +551,26 @@ fn a_deleted_zone_leaves_when_the_parent_forgot_us() {
 }
 
 #[test]
+fn a_zone_deleted_right_after_it_was_announced_is_withdrawn_all_the_same() {
+    let mut eu = lone(failover());
+    let key = (Kind::ZoneDelegation, Key::new("", "cloud-example-com"));
+    let name = "gslb-ns-eu-cloud.example.com";
+    assert!(!eu.updates.last().unwrap().1.is_empty(), "announced");
+    let mut zone = eu.objects[&key].clone();
+    zone["spec"]["doFinalize"] = json!(true);
+    zone["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    eu.put(Kind::ZoneDelegation, zone, now());
+    assert_eq!(eu.updates.last().unwrap(), &(name.to_owned(), vec![]));
+    assert!(
+        eu.objects.contains_key(&key),
+        "it waits until the parent forgot us"
+    );
+    eu.lookup(name, Lookup::Addresses(vec![]), now());
+    let zone = eu.objects.get(&key);
+    assert!(zone.is_none_or(|zone| zone["metadata"]["deletionTimestamp"].is_null()));
+}
+
+#[test]
 fn an_event_costs_work_for_the_gslbs_it_concerns_only() {
     let mut eu = lone(json!({"type": "roundRobin"}));
     for n in 0..500 {
