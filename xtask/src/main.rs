@@ -17,7 +17,7 @@ const USAGE: &str = "\
 usage: cargo xtask <verb>
 
   gen     write the tables of built-in types: --definitions <file> --staging <dir> [--check]
-  bench   build for release and measure: cargo xtask bench [boot|api|dns|failover]… or logs
+  bench   build for release and measure: cargo xtask bench [boot|api|load|dns|failover]… or logs
   logs-accuracy  levels read from the labelled corpus, beside what other tools would read
   tidy    check the floors, the purity of modules, documents and dependencies
 ";

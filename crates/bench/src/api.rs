@@ -20,10 +20,27 @@ const WRITE_TIME: Duration = Duration::from_secs(5);
 const LISTED: usize = 10_000;
 const BODY_BYTES: usize = 3_000;
 
-pub(crate) async fn measure(binary: &Path, report: &mut Report) -> Result<()> {
+/// Measures ours, and then the server of `beside` with the same requests.
+pub(crate) async fn measure(
+    binary: &Path,
+    beside: Option<&Path>,
+    report: &mut Report,
+) -> Result<()> {
     eprintln!("api");
     let flotilla = Flotilla::up(binary, &["--log", "error"]);
-    let client = client(&flotilla.kubeconfig(), None).await?;
+    requests(&flotilla.kubeconfig(), report).await?;
+    flotilla.interrupt();
+    match beside {
+        Some(kubeconfig) => {
+            report.heading("the other server");
+            requests(kubeconfig, report).await
+        }
+        None => Ok(()),
+    }
+}
+
+async fn requests(kubeconfig: &Path, report: &mut Report) -> Result<()> {
+    let client = client(kubeconfig, None).await?;
     for (clients, target) in [(1, "p50 ≤ 1 ms"), (64, "≥ 4,000/s")] {
         writes(&client, clients, target, report).await?;
     }
@@ -42,7 +59,7 @@ pub(crate) async fn client(kubeconfig: &Path, context: Option<&str>) -> Result<C
     Ok(Client::try_from(config)?)
 }
 
-fn config_map(name: String, bytes: usize) -> ConfigMap {
+pub(crate) fn config_map(name: String, bytes: usize) -> ConfigMap {
     let mut object = ConfigMap::default();
     object.metadata.name = Some(name);
     object.data = Some([("payload".to_owned(), "x".repeat(bytes))].into());

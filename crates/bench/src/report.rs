@@ -27,6 +27,11 @@ impl Report {
         self.rows.push(row);
     }
 
+    /// Says what the figures after it are about.
+    pub(crate) fn heading(&mut self, text: &str) {
+        self.add(text, String::new(), "");
+    }
+
     /// Adds the median, the 99th percentile and the largest of some times.
     pub(crate) fn times(&mut self, what: &str, mut times: Vec<Duration>, target: &str) {
         times.sort();
