@@ -53,6 +53,9 @@ pub(crate) async fn views(
     let mut missing = Vec::new();
     for (at, object) in objects.iter_mut().enumerate() {
         if versions::stored_version(object) == desired {
+            if versions::lacks_defaults(resource, object.rev) {
+                *object = Arc::new(view_of(resource, object, versions::parse(object))?);
+            }
             continue;
         }
         match engine.converted.get(&Key::new(resource, object)) {

@@ -197,7 +197,8 @@ fn refresh(compiled: &mut HashMap<Box<str>, Compiled>, state: &State) {
         if compiled.get(&name).is_some_and(|c| c.rev == object.rev) {
             continue;
         }
-        let rows = crd::resource::rows(object);
+        let before = compiled.get(&name).map_or(&[][..], |c| &c.rows);
+        let rows = crd::resource::rows(object, before);
         compiled.insert(
             name,
             Compiled {

@@ -44,6 +44,13 @@ pub struct Pki {
     pub admin: Pair,
     /// Private key that signs service account tokens.
     pub service_account_key: String,
+    /// Keys that signed such tokens before: every `sa-*.key` beside `sa.key`. Their tokens stay good,
+    /// so a key is changed by renaming it and starting anew.
+    pub older_service_account_keys: Vec<String>,
+    /// Names of the serving certificate.
+    names: Vec<String>,
+    /// The folder, if keys are kept.
+    dir: Option<PathBuf>,
 }
 
 /// Why keys cannot be made or kept.
@@ -120,7 +127,26 @@ impl Pki {
             serving,
             admin,
             service_account_key,
+            older_service_account_keys: files.older("sa-")?,
+            names: names.to_vec(),
+            dir: dir.map(Path::to_owned),
         })
+    }
+
+    /// A new serving certificate when the present one runs out soon; kept in the folder.
+    ///
+    /// # Errors
+    /// When it cannot be made or written.
+    pub fn renew_serving(&mut self, now: Timestamp) -> Result<Option<&Pair>, Error> {
+        if is_fresh(&self.serving, now) {
+            return Ok(None);
+        }
+        let signer = KeyPair::from_pem(&self.ca.key).map_err(wrong("ca"))?;
+        let issuer = Issuer::from_ca_cert_pem(&self.ca.certificate, signer).map_err(wrong("ca"))?;
+        let pair = serving(&issuer, &self.names, now).map_err(wrong("apiserver"))?;
+        let dir = self.dir.as_deref();
+        self.serving = Files { dir }.save("apiserver", pair)?;
+        Ok(Some(&self.serving))
     }
 
     /// A client certificate for this user and these groups.
@@ -318,6 +344,29 @@ impl Files<'_> {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(Error::Io { path, source }),
         }
+    }
+
+    /// Contents of the key files whose names begin like this, in the order of the names.
+    fn older(&self, prefix: &str) -> Result<Vec<String>, Error> {
+        let Some(dir) = self.dir else {
+            return Ok(Vec::new());
+        };
+        let wrong = |source| Error::Io {
+            path: dir.to_owned(),
+            source,
+        };
+        let mut names = Vec::new();
+        for entry in fs::read_dir(dir).map_err(wrong)? {
+            let name = entry.map_err(wrong)?.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with(prefix) && name.ends_with(".key") {
+                names.push(name.into_owned());
+            }
+        }
+        names.sort();
+        let texts = names.iter().map(|name| self.read(name));
+        let texts: Result<Vec<_>, _> = texts.collect();
+        Ok(texts?.into_iter().flatten().collect())
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), Error> {

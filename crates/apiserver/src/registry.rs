@@ -70,8 +70,19 @@ pub struct Resource {
     pub deprecation: Option<Box<str>>,
     /// Extras of a custom resource; `None` for built-in kinds.
     pub custom: Option<Custom>,
+    /// Which older objects get defaults when they are read; `None` when there are no defaults.
+    pub defaults: Option<Defaults>,
     /// What translates between the versions of a custom resource, if its definition names a webhook.
     pub webhook: Option<Arc<Converter>>,
+}
+
+/// The defaults in the schema of a custom resource, as far as reading needs to know them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Defaults {
+    /// Objects written before this revision may lack some of them.
+    pub since_rev: u64,
+    /// Tells schemas apart, so that other changes of a definition do not count.
+    pub digest: u64,
 }
 
 /// What only custom resources have.

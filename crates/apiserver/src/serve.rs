@@ -2,6 +2,7 @@
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
+use arc_swap::ArcSwap;
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
@@ -9,7 +10,8 @@ use hyper_util::{
 use rustls::{
     RootCertStore, ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-    server::WebPkiClientVerifier,
+    server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier},
+    sign::CertifiedKey,
 };
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -57,15 +59,49 @@ pub enum Error {
     ClientCa(#[source] rustls::server::VerifierBuilderError),
 }
 
+/// The certificate that new connections are shown; it can be replaced at any time.
+#[derive(Debug)]
+pub struct Serving(ArcSwap<CertifiedKey>);
+
+impl Serving {
+    /// Begins with this certificate.
+    ///
+    /// # Errors
+    /// When PEM or key are unusable.
+    pub fn new(pair: &Pair) -> Result<Self, Error> {
+        Ok(Self(ArcSwap::from_pointee(certified(pair)?)))
+    }
+
+    /// Shows this certificate from now on.
+    ///
+    /// # Errors
+    /// When PEM or key are unusable; the old one stays then.
+    pub fn replace(&self, pair: &Pair) -> Result<(), Error> {
+        self.0.store(Arc::new(certified(pair)?));
+        Ok(())
+    }
+}
+
+impl ResolvesServerCert for Serving {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.load_full())
+    }
+}
+
+fn certified(pair: &Pair) -> Result<CertifiedKey, Error> {
+    let chain = CertificateDer::pem_slice_iter(pair.certificate.as_bytes());
+    let chain: Vec<_> = chain.collect::<Result<_, _>>().map_err(Error::Pem)?;
+    let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).map_err(Error::Pem)?;
+    let provider = rustls::crypto::ring::default_provider();
+    CertifiedKey::from_der(chain, key, &provider).map_err(Error::Tls)
+}
+
 /// TLS settings: our certificate, and client certificates signed by `client_ca` if offered.
 ///
 /// # Errors
-/// When PEM or keys are unusable.
-pub fn tls(serving: &Pair, client_ca: &str) -> Result<ServerConfig, Error> {
+/// When the CA is unusable.
+pub fn tls(serving: Arc<Serving>, client_ca: &str) -> Result<ServerConfig, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let chain = CertificateDer::pem_slice_iter(serving.certificate.as_bytes());
-    let chain: Vec<_> = chain.collect::<Result<_, _>>().map_err(Error::Pem)?;
-    let key = PrivateKeyDer::from_pem_slice(serving.key.as_bytes()).map_err(Error::Pem)?;
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(client_ca.as_bytes()) {
         roots
@@ -80,8 +116,7 @@ pub fn tls(serving: &Pair, client_ca: &str) -> Result<ServerConfig, Error> {
         .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
         .map_err(Error::Tls)?
         .with_client_cert_verifier(verifier)
-        .with_single_cert(chain, key)
-        .map_err(Error::Tls)?;
+        .with_cert_resolver(serving);
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
 }

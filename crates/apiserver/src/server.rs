@@ -82,7 +82,9 @@ pub enum Error {
     #[error("the keys are not usable")]
     Pki(#[from] pki::Error),
     /// The key of service account tokens.
-    #[error("the key that signs service account tokens (pki/sa.key) is not an ECDSA P-256 key")]
+    #[error(
+        "a key of service account tokens (pki/sa.key or pki/sa-*.key) is not an ECDSA P-256 key"
+    )]
     TokenKey,
     /// The network.
     #[error("the server cannot listen")]
@@ -157,7 +159,10 @@ impl ApiServer {
             tokio::spawn(address_objects::run(service.clone())),
         ];
         if let Some(listener) = listener {
-            let tls = serve::tls(&pki.serving, &pki.ca.certificate)?;
+            let serving = Arc::new(serve::Serving::new(&pki.serving)?);
+            let tls = serve::tls(serving.clone(), &pki.ca.certificate)?;
+            let engine = service.engine().clone();
+            tasks.push(tokio::spawn(renew(engine, pki.clone(), serving)));
             tasks.push(tokio::spawn(serve::run(
                 listener,
                 tls,
@@ -291,15 +296,50 @@ fn open_store(config: &Config, now: Timestamp) -> Result<Store, StoreError> {
 
 /// What signs tokens, from the key in the data directory.
 fn issuer(config: &Config, pki: &Pki) -> Result<Issuer, Error> {
-    let key = PrivatePkcs8KeyDer::from_pem_slice(pki.service_account_key.as_bytes());
-    let key = key.map_err(|_| Error::TokenKey)?;
-    let key = Key::from_pkcs8(key.secret_pkcs8_der(), &SystemRandom::new());
+    let key = |pem: &String| {
+        let key = PrivatePkcs8KeyDer::from_pem_slice(pem.as_bytes());
+        let key = key.map_err(|_| Error::TokenKey)?;
+        let key = Key::from_pkcs8(key.secret_pkcs8_der(), &SystemRandom::new());
+        key.map_err(|_| Error::TokenKey)
+    };
     let url = config.issuer.clone();
+    let older = pki.older_service_account_keys.iter().map(key);
     Ok(Issuer {
         audiences: vec![url.clone()],
         url,
-        key: key.map_err(|_| Error::TokenKey)?,
+        key: key(&pki.service_account_key)?,
+        older: older.collect::<Result<_, _>>()?,
     })
+}
+
+/// Once an hour: a serving certificate that runs out soon is replaced, without a restart and without
+/// ending connections.
+async fn renew(engine: Arc<Engine>, mut pki: Pki, serving: Arc<serve::Serving>) {
+    const EVERY: Duration = Duration::from_secs(3600);
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(EVERY) => {}
+            () = engine.stop.cancelled() => return,
+        }
+        let now = engine.now();
+        let renewed = tokio::task::spawn_blocking(move || {
+            let pair = pki.renew_serving(now).map(|pair| pair.cloned());
+            (pki, pair)
+        });
+        let Ok((kept, pair)) = renewed.await else {
+            return;
+        };
+        pki = kept;
+        let replaced = match pair {
+            Ok(None) => continue,
+            Ok(Some(pair)) => serving.replace(&pair).map_err(|e| e.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        match replaced {
+            Ok(()) => tracing::info!("Serving certificate renewed"),
+            Err(error) => tracing::warn!(%error, "The serving certificate cannot be renewed"),
+        }
+    }
 }
 
 /// Once a second: events expire, history is trimmed, documents that nobody reads are forgotten.

@@ -24,9 +24,12 @@ pub(crate) fn to_stored(resource: &Resource, object: &Value) -> Value {
 
 /// A stored object in `resource`'s version. Where a webhook converts, it has done so before.
 pub(crate) fn from_stored(resource: &Resource, mut stored: Value) -> Value {
+    let rev = stored.pointer("/metadata/resourceVersion");
+    let rev = rev.and_then(|rev| rev.as_str()?.parse().ok());
     let outdated = resource.custom.is_some()
         && resource.webhook.is_none()
-        && stored["apiVersion"] != *resource.storage_api_version;
+        && (stored["apiVersion"] != *resource.storage_api_version
+            || rev.is_some_and(|rev| lacks_defaults(resource, rev)));
     if resource.conversion != Conversion::None || outdated {
         stored["apiVersion"] = resource.api_version().into();
     }
@@ -36,11 +39,18 @@ pub(crate) fn from_stored(resource: &Resource, mut stored: Value) -> Value {
     stored
 }
 
-/// Whether the stored bytes are in the storage version of their kind; always, for built-in kinds.
+/// Whether the stored bytes can be shown as they are: in the storage version of their kind, and with
+/// the defaults of its schema. Always, for built-in kinds.
 pub(crate) fn is_current(resource: &Resource, object: &Object) -> bool {
     resource.custom.is_none()
         || resource.webhook.is_some()
-        || stored_version(object) == &*resource.storage_api_version
+        || (stored_version(object) == &*resource.storage_api_version
+            && !lacks_defaults(resource, object.rev))
+}
+
+/// Whether an object written at this revision may lack defaults that its schema has now.
+pub(crate) fn lacks_defaults(resource: &Resource, rev: u64) -> bool {
+    resource.defaults.is_some_and(|d| rev < d.since_rev)
 }
 
 /// `apiVersion` of a stored object, read from the bytes.

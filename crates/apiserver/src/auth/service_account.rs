@@ -29,6 +29,8 @@ pub struct Issuer {
     pub audiences: Vec<String>,
     /// What signs.
     pub key: Key,
+    /// What signed before; their tokens stay good and their public halves are published.
+    pub older: Vec<Key>,
 }
 
 /// A token that was found good.
@@ -194,7 +196,13 @@ pub fn verify(
     if claimed.is_none_or(|claims| text(&claims, "/iss") != issuer.url) {
         return Ok(None);
     }
-    let claims = issuer.key.verify(token)?;
+    let mut keys = std::iter::once(&issuer.key).chain(&issuer.older);
+    let claims = keys
+        .find_map(|key| match key.verify(token) {
+            Err(jws::Error::OtherKey) => None,
+            judged => Some(judged),
+        })
+        .unwrap_or(Err(jws::Error::OtherKey))?;
     let wanted = if audiences.is_empty() {
         &issuer.audiences
     } else {
@@ -228,9 +236,12 @@ pub fn discovery(issuer: &Issuer) -> Value {
     })
 }
 
-/// The set of public keys (`/openid/v1/jwks`, media type `application/jwk-set+json`).
+/// The set of public keys (`/openid/v1/jwks`, media type `application/jwk-set+json`), the one in use
+/// first.
 pub fn jwks(issuer: &Issuer) -> Value {
-    json!({"keys": [issuer.key.public()]})
+    let keys = std::iter::once(&issuer.key).chain(&issuer.older);
+    let keys: Vec<Value> = keys.map(Key::public).collect();
+    json!({"keys": keys})
 }
 
 fn check_name(body: &Value, namespace: &str, name: &str) -> Result<(), Status> {

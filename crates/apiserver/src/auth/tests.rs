@@ -110,6 +110,7 @@ pub(super) fn issuer() -> Arc<Issuer> {
         audiences: vec![url.clone()],
         url,
         key,
+        older: Vec::new(),
     })
 }
 

@@ -4,6 +4,7 @@
 //! the first object of a version is touched and shared by all its versions, so a hundred installed
 //! definitions of which five are used cost five.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -22,8 +23,8 @@ use super::webhook::Converter;
 use super::{default, definition, lists, meta, prune, shape, validate};
 use crate::discovery::version_priority;
 use crate::registry::{
-    Context, Conversion, Custom, PrinterColumn, Resource, ScalePaths, SchemaRef, SelectableField,
-    Shape, Strategy, Subresource, Verb, Verbs, generic,
+    Context, Conversion, Custom, Defaults, PrinterColumn, Resource, ScalePaths, SchemaRef,
+    SelectableField, Shape, Strategy, Subresource, Verb, Verbs, generic,
 };
 use crate::store::{Object, ObjectKey, ResourceKey};
 
@@ -76,7 +77,9 @@ pub fn condition_is_true(definition: &Value, ty: &str) -> bool {
 }
 
 /// The rows of a stored definition: one for each served version; none before it is established.
-pub fn rows(object: &Arc<Object>) -> Vec<Arc<Resource>> {
+///
+/// `before` are the rows of the same definition before it changed.
+pub fn rows(object: &Arc<Object>, before: &[Arc<Resource>]) -> Vec<Arc<Resource>> {
     let Ok(definition) = serde_json::from_slice::<Value>(&object.body) else {
         return Vec::new();
     };
@@ -115,6 +118,7 @@ pub fn rows(object: &Arc<Object>) -> Vec<Arc<Resource>> {
             };
             let mut row = row(&definition, version, storage, conversion, &source);
             row.webhook.clone_from(&webhook);
+            row.defaults = defaults(version, object.rev, before);
             Arc::new(row)
         })
         .collect()
@@ -170,7 +174,36 @@ fn row(
             scale,
             columns: columns(version),
         }),
+        defaults: None,
         webhook: None,
+    }
+}
+
+/// What reading must know of the defaults of a version. When only other things have changed, objects
+/// have had them since as long as before.
+fn defaults(version: &Value, rev: u64, before: &[Arc<Resource>]) -> Option<Defaults> {
+    let schema = &version["schema"]["openAPIV3Schema"];
+    if !has_default(schema) {
+        return None;
+    }
+    let mut hasher = DefaultHasher::new();
+    schema.to_string().hash(&mut hasher);
+    let digest = hasher.finish();
+    let row = before.iter().find(|r| *r.version == *text(version, "name"));
+    let known = row.and_then(|r| r.defaults).filter(|d| d.digest == digest);
+    Some(known.unwrap_or(Defaults {
+        since_rev: rev,
+        digest,
+    }))
+}
+
+fn has_default(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => {
+            members.contains_key("default") || members.values().any(has_default)
+        }
+        Value::Array(items) => items.iter().any(has_default),
+        _ => false,
     }
 }
 

@@ -52,6 +52,7 @@ fn resource(row: &ResourceRow) -> Resource {
         strategy: strategy::of(row),
         deprecation: deprecation(row),
         custom: None,
+        defaults: None,
         webhook: None,
     }
 }

@@ -39,6 +39,7 @@ pub(crate) fn row(group: &str, plural: &str, kind: &str, status: bool) -> Resour
         strategy: Arc::new(Generic),
         deprecation: None,
         custom: None,
+        defaults: None,
         webhook: None,
     }
 }

@@ -12,7 +12,9 @@ use serde_json::Value;
 use super::{
     fill::{at, is_unset, list, text},
     limits::check_resources,
+    placing::check_placing,
     rules::{Errors, complain, named, not_negative, one_of},
+    security::check_security,
 };
 
 /// Protocols of ports.
@@ -87,6 +89,8 @@ pub(super) fn check_pod_spec(spec: &Value, path: &str, errors: &mut Errors) {
             "must be greater than or equal to 0",
         ));
     }
+    check_placing(spec, path, errors);
+    check_security(spec, path, errors);
 }
 
 /// Checks the volumes and answers with their names.

@@ -403,3 +403,48 @@ async fn openapi_publishes_the_schema() {
         "CronTab"
     );
 }
+
+#[tokio::test]
+async fn defaults_that_come_later_show_up_in_older_objects() {
+    let server = in_process().await;
+    post(&server, CRDS, &definition()).await;
+    post(&server, TABS, &tab("a", json!({"cronSpec": "* * * * *"}))).await;
+    let path = format!("{CRDS}/crontabs.stable.example.com");
+    let mut crd = get(&server, &path).await.json();
+    let schema = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
+    let properties = crd.pointer_mut(schema).unwrap();
+    properties["zone"] = json!({"type": "string", "default": "UTC"});
+    let reply = send(&server, "PUT", &path, &[], crd.to_string()).await;
+    assert_eq!(reply.code, 200, "{}", reply.message());
+    let one = get(&server, &format!("{TABS}/a")).await.json();
+    assert_eq!(one["spec"]["zone"], "UTC");
+    let list = get(&server, TABS).await.json();
+    assert_eq!(list["items"][0]["spec"]["zone"], "UTC");
+    let watch = format!("{TABS}?watch=true&timeoutSeconds=1");
+    let first = get(&server, &watch).await;
+    let first = first.bytes.split(|b| *b == b'\n').next().unwrap();
+    let first: Value = serde_json::from_slice(first).unwrap();
+    assert_eq!(first["object"]["spec"]["zone"], "UTC");
+    // Nothing was written: the object is as old as before.
+    let rev = |object: &Value| object["metadata"]["resourceVersion"].clone();
+    assert_eq!(rev(&one), rev(&first["object"]));
+}
+
+#[tokio::test]
+async fn a_changed_storage_version_shows_old_objects_in_it() {
+    let server = in_process().await;
+    post(&server, CRDS, &definition()).await;
+    post(&server, TABS, &tab("a", json!({"cronSpec": "* * * * *"}))).await;
+    let path = format!("{CRDS}/crontabs.stable.example.com");
+    let mut crd = get(&server, &path).await.json();
+    crd["spec"]["versions"][0]["storage"] = json!(false);
+    crd["spec"]["versions"][1]["storage"] = json!(true);
+    let reply = send(&server, "PUT", &path, &[], crd.to_string()).await;
+    assert_eq!(reply.code, 200, "{}", reply.message());
+    let beta = TABS.replace("/v1/", "/v1beta1/");
+    for (path, version) in [(TABS, "v1"), (beta.as_str(), "v1beta1")] {
+        let expected = format!("stable.example.com/{version}");
+        let list = get(&server, path).await.json();
+        assert_eq!(list["items"][0]["apiVersion"], expected.as_str());
+    }
+}

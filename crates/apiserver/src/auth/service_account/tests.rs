@@ -286,3 +286,28 @@ fn the_published_documents_are_what_clients_of_openid_expect() {
     let keys = jwks(&issuer);
     assert_eq!(keys["keys"][0]["kty"], "EC");
 }
+
+#[test]
+fn tokens_of_an_older_key_stay_good_and_both_keys_are_published() {
+    let random = SystemRandom::new();
+    let old = Key::generate(&random).unwrap();
+    let new = Key::generate(&random).unwrap();
+    let issuer = |key: &[u8], older: &[&[u8]]| {
+        let key_of = |der: &[u8]| Key::from_pkcs8(der, &random).unwrap();
+        let url = "https://issuer.example".to_owned();
+        Issuer {
+            audiences: vec![url.clone()],
+            url,
+            key: key_of(key),
+            older: older.iter().map(|der| key_of(der)).collect(),
+        }
+    };
+    let state = state(&yaml(WORLD));
+    let token = token(&issuer(&old, &[]), &state, Value::Null);
+    let rotated = issuer(&new, &[&old]);
+    let judged = verify(&rotated, &state, &token, &[], now()).unwrap();
+    assert_eq!(judged.unwrap().identity.name, "system:serviceaccount:ns:sa");
+    let forgotten = verify(&issuer(&new, &[]), &state, &token, &[], now());
+    assert_eq!(forgotten, Err(Error::Jws(jws::Error::OtherKey)));
+    assert_eq!(jwks(&rotated)["keys"].as_array().unwrap().len(), 2);
+}

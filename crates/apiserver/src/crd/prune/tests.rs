@@ -67,3 +67,14 @@ fn embedded_resources_keep_their_metadata() {
         &["t.s", "t.spec.u"],
     );
 }
+
+#[test]
+fn what_is_nested_below_additional_properties_without_schema_goes() {
+    check(
+        json!({"type": "object", "properties": {"any": {"type": "object",
+            "additionalProperties": true}}}),
+        json!({"any": {"a": 1, "b": {"c": 1}, "d": [{"e": 1}]}}),
+        json!({"any": {"a": 1, "b": {}, "d": [{}]}}),
+        &["any.b.c", "any.d[0].e"],
+    );
+}
