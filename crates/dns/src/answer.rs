@@ -49,6 +49,8 @@ pub const CNAME_HOPS_MAX: usize = 8;
 const ANY_TTL_SECONDS: u32 = 3600;
 /// RDATA of that record: CPU "RFC8482", no operating system (RFC 8482 §4.2).
 const ANY_RDATA: &[u8] = b"\x07RFC8482\x00";
+/// Types whose records name hosts that the client will ask for next.
+const NAMES_HOSTS: [Type; 4] = [Type::SRV, Type::MX, Type::SVCB, Type::HTTPS];
 /// Pointer to the name in the question.
 const QUESTION_POINTER: u16 = 0xc000 | HEADER_OCTETS as u16;
 
@@ -309,7 +311,9 @@ impl<'b> Scribe<'b> {
                     self.authoritative = true;
                     self.why = node.and_then(NodeRef::why);
                     self.deny(zone, step, relative_octets);
-                    self.deny_name(zone, step, relative_octets);
+                    if self.wants_signatures() {
+                        self.deny_name(zone, step, relative_octets);
+                    }
                     return Rcode::NXDOMAIN;
                 }
             };
@@ -395,7 +399,9 @@ impl<'b> Scribe<'b> {
             _ => match node.set(rtype) {
                 Some(set) => {
                     self.put_set(Section::Answer, set, step.pointer(0), Some((zone, owner)));
-                    self.put_targets(zone, set);
+                    if NAMES_HOSTS.contains(&rtype) {
+                        self.put_targets(zone, set);
+                    }
                 }
                 None => {
                     self.deny(zone, step, relative.len());
@@ -414,12 +420,14 @@ impl<'b> Scribe<'b> {
         let apex = step.pointer(relative_octets);
         self.truncated |= !self.put_relocatable(Section::Authority, &records.negative, apex);
         let owner = Owner::of(step.skip(relative_octets));
-        self.sign_soa(
-            Section::Authority,
-            zone,
-            &owner,
-            records.negative_ttl_seconds,
-        );
+        if self.wants_signatures() {
+            self.sign_soa(
+                Section::Authority,
+                zone,
+                &owner,
+                records.negative_ttl_seconds,
+            );
+        }
     }
 
     /// Addresses of the apex's name servers, as many as fit.
@@ -443,7 +451,9 @@ impl<'b> Scribe<'b> {
         let at_cut = step.skip(relative.len() - cut_name.len());
         let mut target_at = self.writer.len() as u16 + 12;
         self.put_set(Section::Authority, servers, at_cut.pointer(0), None);
-        self.put_delegation_signer(zone, cut, at_cut);
+        if self.wants_signatures() {
+            self.put_delegation_signer(zone, cut, at_cut);
+        }
         if self.truncated {
             return;
         }
@@ -506,6 +516,8 @@ impl<'b> Scribe<'b> {
     }
 
     /// Addresses of the hosts that SRV, MX, SVCB and HTTPS records name, as many as fit (RFC 2782, RFC 1035 §3.3.9, RFC 9460 §4.1).
+    #[cold]
+    #[inline(never)]
     fn put_targets(&mut self, zone: &Zone, set: SetRef<'_>) {
         let skip = match set.rtype {
             Type::SRV => 6,

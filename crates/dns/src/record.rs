@@ -4,6 +4,8 @@
 //! meaning, not as bytes; [`Data::encode`] gives the uncompressed RDATA and [`Data::decode`] reads it out of a message, following
 //! compression pointers where the type allows them.
 
+pub mod binding;
+
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;

@@ -1,4 +1,6 @@
 //! What DNSSEC adds to a reply: signatures behind each set, proof of what is not there ([`crate::dnssec`]).
+//!
+//! Nothing here is inlined into the path of those who want no signatures, whose stack frames stay small.
 
 use super::{Scribe, Step};
 use crate::dnssec::denial::{self, Octets};
@@ -40,6 +42,8 @@ impl Scribe<'_> {
     }
 
     /// Signs a set that has just been given; `positions` are the records drawn, `None` all.
+    #[cold]
+    #[inline(never)]
     pub(super) fn sign_set(
         &mut self,
         section: Section,
@@ -63,6 +67,8 @@ impl Scribe<'_> {
         self.sign(section, zone, owner, (set.rtype, set.ttl_seconds()), rdata);
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn sign_soa(
         &mut self,
         section: Section,
@@ -74,6 +80,8 @@ impl Scribe<'_> {
         self.sign(section, zone, owner, (Type::SOA, ttl_seconds), &rdata);
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn sign_ns(&mut self, section: Section, zone: &Zone, owner: &Owner<'_>) {
         if !self.wants_signatures() {
             return;
@@ -91,6 +99,8 @@ impl Scribe<'_> {
     }
 
     /// Puts the signature of a set whose data is `rdata`, in canonical order, if the client wants one and the set is whole.
+    #[cold]
+    #[inline(never)]
     pub(super) fn sign(
         &mut self,
         section: Section,
@@ -118,6 +128,8 @@ impl Scribe<'_> {
     }
 
     /// The keys of all clusters, as the type asked for shows them.
+    #[cold]
+    #[inline(never)]
     pub(super) fn put_keys(&mut self, zone: &Zone, owner: &Owner<'_>, rtype: Type) {
         let Some(signer) = self.signer else { return };
         let keys = signer.keys(zone.apex());
@@ -144,6 +156,8 @@ impl Scribe<'_> {
     }
 
     /// The NSEC of a name that exists: its types, and that nothing is right behind it.
+    #[cold]
+    #[inline(never)]
     pub(super) fn put_types(
         &mut self,
         section: Section,
@@ -158,6 +172,8 @@ impl Scribe<'_> {
     }
 
     /// The NSEC records around a name that does not exist and around the wildcard that would have answered for it.
+    #[cold]
+    #[inline(never)]
     pub(super) fn deny_name(&mut self, zone: &Zone, step: Step<'_>, relative_octets: usize) {
         if !self.wants_signatures() {
             return;
@@ -180,6 +196,8 @@ impl Scribe<'_> {
     }
 
     /// DS records of a delegation, or the proof that there are none.
+    #[cold]
+    #[inline(never)]
     pub(super) fn put_delegation_signer(&mut self, zone: &Zone, cut: NodeRef<'_>, step: Step<'_>) {
         if !self.wants_signatures() || self.truncated {
             return;

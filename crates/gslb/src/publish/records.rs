@@ -8,7 +8,7 @@ use std::{
 use flotilla_api::{DnsEndpointSpec, Endpoint};
 use flotilla_dns::{
     name::Name,
-    record::{Data, Type},
+    record::{Binding, Data, Type},
     zone::{Entry, Order, RECORDS_PER_SET_MAX, RecordSet},
 };
 
@@ -210,6 +210,8 @@ fn data_of(kind: Type, target: &str) -> Option<Data> {
         Type::CNAME => Name::parse(target).ok().map(Data::Cname),
         Type::NS => Name::parse(target).ok().map(Data::Ns),
         Type::MX | Type::SRV => numbered(kind, target),
+        Type::SVCB => Binding::parse(target).ok().map(Data::Svcb),
+        Type::HTTPS => Binding::parse(target).ok().map(Data::Https),
         _ => None,
     }
 }

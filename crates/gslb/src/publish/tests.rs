@@ -140,6 +140,7 @@ fn wildcards_and_records_with_numbers_are_understood() {
         {"dnsName": "*.Wild.cloud.example.com", "recordType": "A", "targets": ["10.0.0.1"]},
         {"dnsName": "a.cloud.example.com", "recordType": "MX", "targets": ["10 mail.example.com"]},
         {"dnsName": "a.cloud.example.com", "recordType": "SRV", "targets": ["0 50 443 x.cloud.example.com"]},
+        {"dnsName": "b.cloud.example.com", "recordType": "HTTPS", "targets": ["1 . alpn=h2,h3", "0"]},
     ]));
     let shown = entries.iter().flat_map(|(name, entry)| {
         let data = entry.sets.iter().flat_map(|set| &set.data);
@@ -151,6 +152,7 @@ fn wildcards_and_records_with_numbers_are_understood() {
             "*.wild.cloud.example.com A 10.0.0.1",
             "a.cloud.example.com MX 10 mail.example.com",
             "a.cloud.example.com SRV 0 50 443 x.cloud.example.com",
+            "b.cloud.example.com HTTPS 1 . key1=\"\\x02h2\\x02h3\"",
         ]
     );
 }
