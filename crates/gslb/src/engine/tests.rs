@@ -5,3 +5,4 @@ mod inputs;
 mod scenarios;
 mod simulation;
 mod steadiness;
+mod terratest;
