@@ -83,8 +83,10 @@ impl Datadog {
                 source = name.trim_matches('"').to_owned();
             } else if line == "lookup_table = [" {
                 tables.push((source.clone(), BTreeMap::new()));
-            } else if let Some((word, status)) = line.trim_matches(['"', ',']).split_once(',') {
-                let (_, table) = tables.last_mut().expect("a table has begun");
+            } else if let (Some((_, table)), Some((word, status))) = (
+                tables.last_mut(),
+                line.trim_matches(['"', ',']).split_once(','),
+            ) {
                 table.insert(word.to_owned(), status.to_owned());
             }
         }

@@ -156,7 +156,7 @@ pub(super) fn vector() -> String {
     for limit in VECTOR_LIMITS {
         let _ = writeln!(out, "# {limit}");
     }
-    out.push_str("message = strip_ansi_escape_codes(string(.message) ?? \"\")\nraw = \"\"\n");
+    out.push_str("message = string(.message) ?? \"\"\nraw = \"\"\n");
     vector_tables(&mut out);
     vector_json(&mut out);
     for rule in RULES {
@@ -171,7 +171,7 @@ pub(super) fn vector() -> String {
         out,
         "# syslog's priorities\nif raw == \"\" && !match(message, r'^<\\d+>{SYSLOG_PAYLOAD}') {{\n  found = parse_regex(message, r'^<(?P<priority>\\d{{1,3}})>') ?? {{}}\n"
     );
-    out.push_str("  priority = to_int(found.priority) ?? 192\n  if priority < 192 { raw = string(get(syslog, [mod(priority, 8)]) ?? \"\") ?? \"\" }\n}\n");
+    out.push_str("  priority = if is_null(found.priority) { 192 } else { to_int(found.priority) ?? 192 }\n  if priority < 192 { raw = string(get(syslog, [mod(priority, 8)]) ?? \"\") ?? \"\" }\n}\n");
     out.push_str("known = get(levels, [raw]) ?? null\nif is_null(known) { known = get(signs, [raw]) ?? null }\n");
     out.push_str("if is_string(known) { .level = known }\n");
     out
@@ -201,10 +201,8 @@ fn vector_json(out: &mut String) {
             "  if raw == \"\" {{ word = downcase(to_string({value}) ?? \"\"); if is_string(get(levels, [word]) ?? null) {{ raw = word }} }}"
         );
     };
-    take(
-        "(parse_regex(message, r'^\\{ *\"(?:level|severity)\": *\"(?P<level>[A-Za-z]+)\"') ?? {}).level",
-        out,
-    );
+    out.push_str("  found = parse_regex(message, r'^\\{ *\"(?:level|severity)\": *\"(?P<level>[A-Za-z]+)\"') ?? {}\n");
+    out.push_str("  word = downcase(string(found.level) ?? \"\"); if is_string(get(levels, [word]) ?? null) { raw = word }\n");
     out.push_str("  json = object(parse_json(message) ?? {}) ?? {}\n");
     for key in JSON_KEYS {
         take(&format!("json.{}", quoted(key)), out);
