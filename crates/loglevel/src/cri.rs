@@ -60,7 +60,7 @@ pub fn parse(line: &[u8]) -> Option<Entry<'_>> {
     let time = find(line, 19, b' ')?;
     let stream = Stream::parse(line.get(time + 1..time + 7)?)?;
     let tags = time + 8;
-    if line[time + 7] != b' ' {
+    if line.get(time + 7) != Some(&b' ') {
         return None;
     }
     let partial = match line.get(tags)? {

@@ -31,6 +31,13 @@ fn cri_lines_come_apart() {
         "2026-09-11T07:22:25Z stdlog F x",
         "2026-09-11T07:22:25Z INFO x",
         "2026-09-11T07:22:25Z stdout X x",
+        // Cut off at each place: the runtime was killed while it wrote.
+        "2026-09-11T07:22:25Z stdout ",
+        "2026-09-11T07:22:25Z stdout",
+        "2026-09-11T07:22:25Z std",
+        "2026-09-11T07:22:25Z ",
+        "2026-09-11T07:22:25Z",
+        "2026-09-11T",
         "x",
     ] {
         assert_eq!(parse(other.as_bytes()), None, "{other}");

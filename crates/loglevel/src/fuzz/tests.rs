@@ -19,6 +19,7 @@ const SEEDS: &[&[u8]] = &[
     b"panic: x\n\ngoroutine 1 [running]:\nmain()\n",
     b"1.0e+99 info",
     b"9999-99-99T99:99:99Z x",
+    b"2026-12-18T13:53:12.123456789Z stdout",
 ];
 
 #[test]
