@@ -294,8 +294,12 @@ fn aggregated_resource(row: &Resource) -> Value {
         "verbs": verbs(row.verbs),
     });
     names(&mut entry, row);
-    let subresources: Vec<Value> = row
-        .subresources
+    let mut subresources: Vec<&Subresource> = row.subresources.iter().collect();
+    if row.custom.is_some() {
+        // Upstream puts together what custom resources have by hand: status, then scale.
+        subresources.sort_by_key(|sub| &*sub.name != "status");
+    }
+    let subresources: Vec<Value> = subresources
         .iter()
         .map(|sub| {
             json!({

@@ -277,8 +277,9 @@ fn tidy(metadata: &mut Map<String, Value>) {
     metadata.retain(|name, value| match value {
         Value::Null => false,
         Value::String(text) => !text.is_empty(),
-        Value::Array(list) => !list.is_empty(),
-        Value::Object(map) => name == "managedFields" || !map.is_empty(),
+        // An empty list of managed fields asks for a reset.
+        Value::Array(list) => name == "managedFields" || !list.is_empty(),
+        Value::Object(map) => !map.is_empty(),
         _ => true,
     });
 }

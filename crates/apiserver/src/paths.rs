@@ -126,8 +126,21 @@ fn discover(engine: &Engine, path: &str, parts: &Parts) -> Result<Response<Body>
             parts,
         ));
     }
+    let group = match path.strip_prefix("/apis/") {
+        Some(rest) => rest.split('/').next().unwrap_or_default(),
+        None => "",
+    };
+    let in_group = path.starts_with("/apis/") || path.starts_with("/api/");
+    if in_group && registry.rows().iter().any(|row| &*row.group == group) {
+        return Err(Status::unknown_resource());
+    }
+    Ok(absent())
+}
+
+/// The answer for paths of no group that is served; upstream's router speaks plain text here.
+pub(crate) fn absent() -> Response<Body> {
     let body = body::full("404 page not found\n");
-    Ok(render::with_type(StatusCode::NOT_FOUND, TEXT, body))
+    render::with_type(StatusCode::NOT_FOUND, TEXT, body)
 }
 
 /// A document that clients may keep and ask about by its tag.

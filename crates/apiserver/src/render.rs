@@ -5,7 +5,7 @@
 //! expect: `kind`, `apiVersion`, `metadata`, the rest.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use flotilla_machinery::status::Status;
+use flotilla_machinery::status::{FieldError, Status};
 use http::{Response, StatusCode, header::CONTENT_TYPE};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, json};
@@ -173,6 +173,24 @@ pub(crate) fn included(call: &Call) -> Include {
     asked
         .and_then(|(_, word)| Include::parse(&word))
         .unwrap_or_default()
+}
+
+/// Refuses an `includeObject` that nobody knows, where a Table is asked for.
+///
+/// # Errors
+/// 400 with the words that are known.
+pub(crate) fn check_included(call: &Call) -> Result<(), Status> {
+    let asked = query_pairs(&call.query).find(|(name, _)| name == "includeObject");
+    match (asked, &call.accepted.shape) {
+        (Some((_, word)), As::Table(_)) if !word.is_empty() && Include::parse(&word).is_none() => {
+            let why = "must be 'Metadata', 'Object', 'None', or empty";
+            let error = FieldError::invalid("includeObject", &*word, why);
+            Err(Status::bad_request(format!(
+                "Unable to convert to Table as requested: {error}"
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn yaml(json: &[u8]) -> Bytes {

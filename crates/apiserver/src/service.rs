@@ -219,6 +219,9 @@ where
     if !info.is_resource {
         return paths::serve(&engine, &info, &parts).await;
     }
+    if !is_group_served(&engine, &info) {
+        return Ok(paths::absent());
+    }
     let deadline = engine.limits.deadline;
     let upgrade = parts.extensions.remove::<OnUpgrade>();
     let upgrade = upgrade.filter(|_| handshake::is_asked(&parts.headers));
@@ -258,8 +261,18 @@ where
     Ok(response)
 }
 
+/// Whether there is anything at all in the group of a request.
+fn is_group_served(engine: &Engine, info: &RequestInfo) -> bool {
+    let registry = engine.registry(&engine.store.state());
+    registry
+        .get(&info.group, &info.version, &info.resource)
+        .is_some()
+        || registry.rows().iter().any(|row| *row.group == *info.group)
+}
+
 async fn dispatch(call: &Call) -> Result<Response<Body>, Status> {
     check_verb(call)?;
+    render::check_included(call)?;
     match (call.info.subresource.as_str(), call.info.verb) {
         ("scale", "get") => Box::pin(subresource::get_scale(call)).await,
         ("scale", "update" | "patch") => Box::pin(subresource::write_scale(call)).await,

@@ -33,7 +33,7 @@ pub(crate) fn prepare_create(
     meta::stamp_new(object, &uuid::Uuid::new_v4().to_string(), cx.now);
     // Whoever writes owns what it wrote and its defaults, not what the kind's rules make of it.
     strategy.fill_defaults(object);
-    cx.resource.emit(object, Lists::AsGiven);
+    emit_as_given(cx, object);
     if let Owner::Update(manager) = owner {
         managed::track(call, cx, object, None, manager);
     }
@@ -68,7 +68,7 @@ pub(crate) fn prepare_update(
     }
     meta::restore_server_owned(new, old);
     strategy.fill_defaults(new);
-    cx.resource.emit(new, Lists::AsGiven);
+    emit_as_given(cx, new);
     if let Owner::Update(manager) = owner {
         managed::track(call, cx, new, Some(old), manager);
     }
@@ -84,6 +84,15 @@ pub(crate) fn prepare_update(
     }
     cx.resource.emit(new, Lists::Stored);
     Ok(())
+}
+
+/// The form in which Go sees a decoded object. An empty list of managed fields stays, because it asks for a reset.
+fn emit_as_given(cx: &Context<'_>, object: &mut Value) {
+    let asked = meta::fields_mut(object).remove("managedFields");
+    cx.resource.emit(object, Lists::AsGiven);
+    if let Some(asked) = asked {
+        meta::fields_mut(object).insert("managedFields".to_owned(), asked);
+    }
 }
 
 /// Who owns what an update changes.

@@ -254,8 +254,6 @@ pub mod generic {
         let metadata = metadata_mut(fields);
         if cx.resource.tracks_generation {
             metadata.insert("generation".to_owned(), json!(1));
-        } else {
-            metadata.remove("generation");
         }
     }
 
@@ -278,7 +276,9 @@ pub mod generic {
             Some(generation) => metadata.insert("generation".to_owned(), json!(generation)),
             None => metadata.remove("generation"),
         };
-        if cx.resource.tracks_generation && desired_state_differs(new, old) {
+        // A scheduler's choice is no wish of the pod's owner.
+        let counts = cx.resource.tracks_generation && cx.subresource != "binding";
+        if counts && desired_state_differs(new, old) {
             new["metadata"]["generation"] = json!(before.unwrap_or(0) + 1);
         }
     }
