@@ -215,7 +215,7 @@ fn resource(row: &Resource) -> Value {
         "singularName": row.singular,
         "namespaced": row.namespaced,
         "kind": row.kind,
-        "verbs": verbs(row.verbs),
+        "verbs": own_verbs(row),
     });
     names(&mut entry, row);
     if !row.storage_version_hash.is_empty() {
@@ -291,7 +291,7 @@ fn aggregated_resource(row: &Resource) -> Value {
         "responseKind": response_kind(row, &row.group, &row.version, &row.kind),
         "scope": if row.namespaced { "Namespaced" } else { "Cluster" },
         "singularResource": row.singular,
-        "verbs": verbs(row.verbs),
+        "verbs": own_verbs(row),
     });
     names(&mut entry, row);
     let mut subresources: Vec<&Subresource> = row.subresources.iter().collect();
@@ -328,6 +328,20 @@ fn is_foreign(row: &Resource, sub: &Subresource) -> bool {
 
 fn verbs(verbs: Verbs) -> Vec<&'static str> {
     verbs.iter().map(|verb| verb.as_str()).collect()
+}
+
+/// The verbs of a resource. Custom resources have theirs in the order in which upstream's code happens to list them.
+fn own_verbs(row: &Resource) -> Vec<&'static str> {
+    let mut verbs = verbs(row.verbs);
+    if row.custom.is_some() {
+        let last = |verb: &str| {
+            ["create", "update", "watch"]
+                .iter()
+                .position(|v| *v == verb)
+        };
+        verbs.sort_by_key(|verb| last(verb).map_or(0, |at| at + 1));
+    }
+    verbs
 }
 
 fn render(value: &Value) -> Bytes {

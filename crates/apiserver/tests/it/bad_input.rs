@@ -133,7 +133,7 @@ async fn careless_requests_get_clear_answers() {
             JSON,
             "".into(),
             404,
-            "could not find",
+            "404 page not found",
         ),
         (
             "PUT",
@@ -195,11 +195,13 @@ async fn careless_requests_get_clear_answers() {
     for (method, target, header, body, code, text) in rows {
         let reply = send(&server, method, target, &[header], body).await;
         assert_eq!(reply.code, code, "{method} {target}: {:?}", reply.bytes);
-        assert!(
-            reply.message().contains(text),
-            "{method} {target}: {}",
-            reply.message()
-        );
+        // Paths of no group at all are answered in plain text.
+        let shown = String::from_utf8_lossy(&reply.bytes);
+        let message = match reply.bytes.starts_with(b"{") {
+            true => reply.message(),
+            false => shown.into_owned(),
+        };
+        assert!(message.contains(text), "{method} {target}: {message}");
     }
 }
 
