@@ -46,6 +46,30 @@ impl Report {
         self.add(what, value, target);
     }
 
+    /// Prints the rows for another process to take over.
+    pub(crate) fn print_rows(&self) {
+        #[expect(clippy::print_stdout, reason = "the rows are the program's answer")]
+        for row in &self.rows {
+            println!("{}\t{}\t{}", row.what, row.value, row.target);
+        }
+    }
+
+    /// Takes over what [`Report::print_rows`] of another process printed.
+    pub(crate) fn take_rows(&mut self, text: &str) {
+        for line in text.lines() {
+            let mut parts = line.split('\t').map(str::to_owned);
+            if let (Some(what), Some(value), Some(target)) =
+                (parts.next(), parts.next(), parts.next())
+            {
+                self.rows.push(Row {
+                    what,
+                    value,
+                    target,
+                });
+            }
+        }
+    }
+
     /// Prints the table as Markdown, ready for docs/performance.md.
     pub(crate) fn print(&self) {
         #[expect(clippy::print_stdout, reason = "the table is the program's answer")]

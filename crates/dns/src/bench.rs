@@ -17,6 +17,7 @@ use crate::answer::{self, Context, Request, Transport};
 use crate::catalog::{Change, Publish, Zones};
 use crate::dnssec::Signer;
 use crate::dnssec::key::SigningKey;
+use crate::geo::Geo;
 use crate::message::{Question, encode_query};
 use crate::name::{self, Name};
 use crate::order::Entropy;
@@ -40,6 +41,8 @@ pub enum Mix {
     Missing,
     /// Existing hosts, letters in random case.
     MixedCase,
+    /// Existing hosts of which the client gets the address near it.
+    Nearest,
 }
 
 /// Result of [`load`].
@@ -108,6 +111,7 @@ fn entry(number: usize, mix: Mix) -> Entry {
             let groups = (1..=3).map(|cluster| (u32::from(cluster), vec![address(cluster)]));
             RecordSet::weighted(30, groups.collect(), None)
         }
+        Mix::Nearest => RecordSet::nearest(30, (1..=3).map(address).collect()),
         Mix::Plain | Mix::Missing | Mix::MixedCase => {
             RecordSet::fixed(30, (1..=3).map(address).collect())
         }
@@ -163,6 +167,52 @@ pub fn load(
     result
 }
 
+/// A server with nothing but generated hosts, for programs that measure it from outside.
+#[derive(Debug)]
+pub struct Serving {
+    /// Answers until it is dropped.
+    pub server: Server,
+}
+
+impl Serving {
+    /// Serves `n_hosts` hosts with one worker on `address`; `geo` says what is near for [`Mix::Nearest`]. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// When the address cannot be bound.
+    pub fn start(
+        address: SocketAddr,
+        n_hosts: usize,
+        mix: Mix,
+        geo: Option<Geo>,
+    ) -> io::Result<Serving> {
+        let zones = zones(n_hosts, mix).map_err(io::Error::other)?;
+        let cfg = Config::new(SERVER, vec![address]);
+        cfg.geo.set(geo);
+        let server = Server::start(&cfg, &zones, &Metrics::default()).map_err(io::Error::other)?;
+        Ok(Serving { server })
+    }
+}
+
+/// Sends every datagram back, for ever.
+///
+/// # Errors
+/// When the address cannot be bound.
+pub fn echo_at(address: SocketAddr) -> io::Result<()> {
+    let socket = UdpSocket::bind(address)?;
+    let mut batch = Batch::new();
+    loop {
+        if batch.receive(&socket).is_ok() {
+            batch.answer_all(copy);
+            batch.send(&socket);
+        }
+    }
+}
+
+fn copy(query: &[u8], _: IpAddr, out: &mut [u8]) -> usize {
+    out[..query.len()].copy_from_slice(query);
+    query.len()
+}
+
 /// The same load on a thread that only sends the queries back: what the system calls alone cost.
 ///
 /// # Errors
@@ -179,10 +229,7 @@ pub fn echo(queries_per_second: usize, duration: Duration) -> io::Result<Load> {
             let mut batch = Batch::new();
             while !its_done.load(Ordering::Relaxed) {
                 if batch.receive(&socket).is_ok() {
-                    batch.answer_all(|query, _, out| {
-                        out[..query.len()].copy_from_slice(query);
-                        query.len()
-                    });
+                    batch.answer_all(copy);
                     batch.send(&socket);
                 }
             }
@@ -282,26 +329,50 @@ fn measure(
 /// Queries for random hosts.
 fn queries(n_hosts: usize, mix: Mix) -> Result<Vec<Vec<u8>>, name::Error> {
     let mut entropy = Entropy::new(1);
-    let first = if mix == Mix::Missing { n_hosts } else { 0 };
     (0..QUERIES_MAX.min(n_hosts.max(1) * 4))
         .map(|_| {
-            let number = first + entropy.below(n_hosts.max(1) as u64) as usize;
             let question = Question {
-                name: host_name(number)?,
+                name: host_name(draw(n_hosts, mix, &mut entropy))?,
                 rtype: Type::A,
             };
             let mut query = encode_query(entropy.draw() as u16, 0, &question, Some(1232));
             if mix == Mix::MixedCase {
-                let letters = query[12..]
-                    .iter_mut()
-                    .filter(|octet| octet.is_ascii_alphabetic());
-                letters
-                    .filter(|_| entropy.below(2) == 0)
-                    .for_each(|o| o.make_ascii_uppercase());
+                mix_case(&mut query[12..], &mut entropy);
             }
             Ok(query)
         })
         .collect()
+}
+
+/// Names of random hosts as text, for generators of load.
+pub fn questions(n_hosts: usize, mix: Mix, n_questions: usize) -> Vec<String> {
+    let mut entropy = Entropy::new(1);
+    let question = |_| {
+        let number = draw(n_hosts, mix, &mut entropy);
+        let mut name = format!("host-{number:07}.cloud.example.com").into_bytes();
+        if mix == Mix::MixedCase {
+            mix_case(&mut name, &mut entropy);
+        }
+        String::from_utf8_lossy(&name).into_owned()
+    };
+    (0..n_questions).map(question).collect()
+}
+
+/// The number of a host that exists, or of one that does not.
+fn draw(n_hosts: usize, mix: Mix, entropy: &mut Entropy) -> usize {
+    let first = if mix == Mix::Missing { n_hosts } else { 0 };
+    first + entropy.below(n_hosts.max(1) as u64) as usize
+}
+
+fn mix_case(octets: &mut [u8], entropy: &mut Entropy) {
+    for octet in octets
+        .iter_mut()
+        .filter(|octet| octet.is_ascii_alphabetic())
+    {
+        if entropy.below(2) == 0 {
+            octet.make_ascii_uppercase();
+        }
+    }
 }
 
 /// Sends at a steady rate and counts what comes back.

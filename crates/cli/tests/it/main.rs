@@ -11,6 +11,7 @@ mod failover;
 mod kubectl;
 mod lifecycle;
 mod partition;
+mod secondary;
 mod snapshot;
 mod walks;
 mod why;
