@@ -71,6 +71,15 @@ pub enum Input {
     },
     /// From now on we are the one that writes; what was asked for before was not carried out.
     Leading,
+    /// A peer's changes are pushed to us from now on, or no more.
+    Pushed {
+        /// The zone.
+        zone: String,
+        /// The peer's tag.
+        tag: String,
+        /// Whether they are.
+        live: bool,
+    },
     /// A name was looked up.
     Lookup {
         /// The name.
@@ -107,6 +116,8 @@ pub struct Engine {
     sent: BTreeMap<Target, Action>,
     /// Dynamic updates last asked for, by zone: present or not, and with which addresses.
     updates: BTreeMap<String, (bool, Vec<std::net::IpAddr>)>,
+    /// Peers whose changes are pushed to us, by zone.
+    pushed: BTreeMap<String, BTreeSet<String>>,
     dirty: BTreeSet<GslbId>,
     dirty_zones: bool,
     /// The DNS server has been told which zones there are.
@@ -141,6 +152,7 @@ impl Engine {
             wanted_count: BTreeMap::new(),
             sent: BTreeMap::new(),
             updates: BTreeMap::new(),
+            pushed: BTreeMap::new(),
             dirty: BTreeSet::new(),
             dirty_zones: true,
             told_zones: false,
@@ -186,6 +198,14 @@ impl Engine {
             }
             Input::Leading => self.start_over(),
             Input::Lookup { name, lookup } => self.looked_up(name, lookup),
+            Input::Pushed { zone, tag, live } => {
+                let tags = self.pushed.entry(zone).or_default();
+                self.dirty_zones |= if live {
+                    tags.insert(tag)
+                } else {
+                    tags.remove(&tag)
+                };
+            }
         }
     }
 

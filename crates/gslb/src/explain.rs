@@ -35,6 +35,8 @@ pub struct Facts {
     pub gslb: String,
     /// The zone it lies in.
     pub zone: String,
+    /// The clusters whose changes are pushed to this one.
+    pub pushed: Vec<String>,
     /// Geo tag of the cluster that explains.
     pub geo_tag: String,
     /// The rules of the Gslb.
@@ -106,6 +108,8 @@ pub struct Peer {
     pub server: Option<String>,
     /// When it was asked, RFC 3339.
     pub asked_at: String,
+    /// How this cluster hears of its changes: `push` or `poll`.
+    pub heard_by: &'static str,
 }
 
 /// What is answered in one family.
@@ -147,7 +151,7 @@ pub fn explain(facts: &Facts) -> Explanation {
         peers: facts
             .peers
             .iter()
-            .filter_map(|(tag, said)| peer(tag, said))
+            .filter_map(|(tag, said)| peer(tag, said, facts.pushed.contains(tag)))
             .collect(),
         options: options(facts),
         sights: facts
@@ -264,7 +268,7 @@ fn believed(observation: Option<&Observation>) -> PeerAnswer {
     }
 }
 
-fn peer(tag: &str, said: &BTreeMap<Family, Observation>) -> Option<Peer> {
+fn peer(tag: &str, said: &BTreeMap<Family, Observation>, pushed: bool) -> Option<Peer> {
     let mut addresses = Vec::new();
     let mut answered = false;
     for observation in said.values() {
@@ -291,6 +295,7 @@ fn peer(tag: &str, said: &BTreeMap<Family, Observation>) -> Option<Peer> {
             .find_map(|o| o.server)
             .map(|server| server.to_string()),
         asked_at: last.at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        heard_by: if pushed { "push" } else { "poll" },
     })
 }
 
@@ -349,8 +354,8 @@ impl fmt::Display for Explanation {
             };
             writeln!(
                 f,
-                "  {}: {}{addresses}{server} at {}",
-                peer.geo_tag, peer.says, peer.asked_at
+                "  {}: {}{addresses}{server} at {}, heard by {}",
+                peer.geo_tag, peer.says, peer.asked_at, peer.heard_by
             )?;
         }
         for option in &self.options {

@@ -22,6 +22,9 @@ use crate::{
 /// Characters of a condition's message, so that a thousand broken hosts stay readable.
 const MESSAGE_CHARS_MAX: usize = 1024;
 
+/// The type of the condition that says whose changes are pushed to us.
+const PUSHED: &str = "Pushed";
+
 /// The condition for these problems.
 pub fn ready(
     problems: &[Problem],
@@ -62,6 +65,30 @@ fn condition(
             |c| c.last_transition_time.clone(),
         ),
     }
+}
+
+/// The condition that names the clusters whose changes are pushed to us; the others are polled.
+pub fn pushed(tags: &[String], now: Timestamp) -> Condition {
+    let (status, reason) = match tags {
+        [] => ("False", "Polling"),
+        _ => ("True", "Pushing"),
+    };
+    Condition {
+        kind: PUSHED.to_owned(),
+        status: status.to_owned(),
+        reason: reason.to_owned(),
+        message: tags.join(", "),
+        observed_generation: None,
+        last_transition_time: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+    }
+}
+
+/// The clusters that a [`pushed`] condition among these names.
+pub fn pushed_tags(conditions: &[Condition]) -> Vec<String> {
+    let found = conditions.iter().find(|condition| condition.kind == PUSHED);
+    let tags = found.map_or("", |condition| condition.message.as_str());
+    let tags = tags.split(", ").filter(|tag| !tag.is_empty());
+    tags.map(str::to_owned).collect()
 }
 
 /// The status a decision asks for.

@@ -31,6 +31,8 @@ pub struct Zone {
     pub has_finalizer: bool,
     /// The name servers in the object's status.
     pub servers: Vec<DnsServer>,
+    /// The clusters whose changes are pushed to us, as the object's status says; sorted.
+    pub pushed: Vec<String>,
 }
 
 impl Zone {

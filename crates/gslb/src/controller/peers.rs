@@ -471,7 +471,10 @@ impl Poller {
     ) -> Result<(), ()> {
         let Some(push) = push else { return Ok(()) };
         match event {
-            Event::Live => self.pass_on(push, hosts).await,
+            Event::Live => {
+                self.say_pushed(true).await?;
+                self.pass_on(push, hosts).await
+            }
             Event::Pulled(names) => {
                 let changed: BTreeSet<String> = names.iter().filter_map(push::host_of).collect();
                 self.pass_on(push, changed.intersection(hosts)).await
@@ -479,10 +482,18 @@ impl Poller {
             Event::Broke => {
                 // The copy was right until now; what is held of a silent peer counts from here.
                 self.pass_on(push, hosts).await?;
+                self.say_pushed(false).await?;
                 schedule.restart(hosts, Instant::now());
                 Ok(())
             }
         }
+    }
+
+    /// Tells the engine whether the peer pushes.
+    async fn say_pushed(&self, live: bool) -> Result<(), ()> {
+        let (zone, tag) = (self.zone.clone(), self.tag.clone());
+        let input = Input::Pushed { zone, tag, live };
+        self.inputs.send(input).await.map_err(drop)
     }
 
     /// Tells the engine what the copy of the peer's zone says about some hosts.

@@ -114,10 +114,23 @@ impl Engine {
         } else {
             self.sent.remove(&Target::ZoneFinalizer(name.clone()));
         }
-        if (plan.finalizer || !zone.deleting) && plan.servers != zone.servers {
-            let condition = status::ready(&plan.problems, &[], None, now);
+        let pushed: Vec<String> = {
+            let (prefix, own) = (&self.config.prefix, &self.config.geo_tag);
+            let peers: BTreeSet<&str> = zone.peers(prefix, own).map(|(tag, _)| tag).collect();
+            let tags = self.pushed.get(&zone.zone).into_iter().flatten();
+            tags.filter(|tag| peers.contains(tag.as_str()))
+                .cloned()
+                .collect()
+        };
+        let is_other = plan.servers != zone.servers || pushed != zone.pushed;
+        if (plan.finalizer || !zone.deleting) && is_other {
+            let mut conditions = vec![status::ready(&plan.problems, &[], None, now)];
+            // Where nobody ever pushed, nothing is said about it.
+            if !(pushed.is_empty() && zone.pushed.is_empty()) {
+                conditions.push(status::pushed(&pushed, now));
+            }
             let status = ZoneDelegationStatus {
-                conditions: vec![condition],
+                conditions,
                 dns_servers: plan.servers.clone(),
             };
             self.write(Target::ZoneStatus(name), Action::Status(json!(status)));

@@ -160,6 +160,7 @@ pub async fn facts(client: &Client, host: &str, ask: &Ask) -> Result<Facts, Erro
     Ok(Facts {
         gslb: name,
         zone: zone.zone.clone(),
+        pushed: zone.pushed.clone(),
         geo_tag: status.geo_tag.clone(),
         health,
         addresses: if drained {
@@ -219,11 +220,13 @@ async fn zones(client: &Client) -> Result<Vec<Zone>, Error> {
         let Ok(delegation) = serde_json::from_value::<ZoneDelegation>(object) else {
             continue;
         };
+        let status = delegation.status.unwrap_or_default();
         zones.push(Zone {
             object: delegation.metadata.name.unwrap_or_default(),
             zone: names::canonical(&delegation.spec.load_balanced_zone)?,
             parent: names::canonical(&delegation.spec.parent_zone)?,
-            servers: delegation.status.unwrap_or_default().dns_servers,
+            pushed: crate::status::pushed_tags(&status.conditions),
+            servers: status.dns_servers,
             ..Zone::default()
         });
     }

@@ -40,6 +40,7 @@ fn facts() -> Facts {
         host: "app.cloud.example.com".into(),
         gslb: "test/app".into(),
         zone: "cloud.example.com".into(),
+        pushed: vec!["eu".into()],
         geo_tag: "us".into(),
         rules: spec::rules(&spec.unwrap(), &BTreeMap::new(), Default::default()).unwrap(),
         health: Health::Healthy,
@@ -61,8 +62,8 @@ fn an_explanation_reads_like_one() {
         app.cloud.example.com as seen by us
           Gslb test/app, zone cloud.example.com, strategy failover, order eu
           us (this cluster): Healthy, 10.1.0.1
-          eu: vouches for 10.0.0.1 from 127.1.1.1:1053 at 2027-01-15T08:00:00Z
-          za: does not answer at 2027-01-15T08:00:00Z
+          eu: vouches for 10.0.0.1 from 127.1.1.1:1053 at 2027-01-15T08:00:00Z, heard by push
+          za: does not answer at 2027-01-15T08:00:00Z, heard by poll
           A answer: 10.1.0.1, TTL 5 s
             with what is known now it would be: 10.0.0.1
             - us (this cluster) is healthy
@@ -90,8 +91,8 @@ fn options_and_views_are_told() {
         app.cloud.example.com as seen by us
           Gslb test/app, zone cloud.example.com, strategy failover, order eu
           us (this cluster): Healthy, 10.1.0.1
-          eu: vouches for 10.0.0.1 from 127.1.1.1:1053 at 2027-01-15T08:00:00Z
-          za: does not answer at 2027-01-15T08:00:00Z
+          eu: vouches for 10.0.0.1 from 127.1.1.1:1053 at 2027-01-15T08:00:00Z, heard by push
+          za: does not answer at 2027-01-15T08:00:00Z, heard by poll
           option: a silent primary is given up when most other clusters lost it too
           option: a cluster that came back is watched for 60 s before it is used
           view of us: v=1 by=us share=100 eu=recovering us=healthy za=silent

@@ -13,6 +13,7 @@ use crate::{
     kinds::Kind,
     migrate, names,
     refs::{self, load_balancer, string_map},
+    status,
     zones::Zone,
 };
 
@@ -163,6 +164,7 @@ fn zone(object: &Value) -> Result<Zone, String> {
         deleting: metadata["deletionTimestamp"].is_string(),
         do_finalize: spec.do_finalize,
         has_finalizer: finalizers(metadata).any(|f| f == FINALIZER),
+        pushed: status::pushed_tags(&status.conditions),
         servers: status.dns_servers,
     })
 }

@@ -41,6 +41,7 @@ fn zone(deleting: bool, servers: &[(&str, &str)]) -> Zone {
             .iter()
             .map(|(name, address)| server(name, address))
             .collect(),
+        pushed: Vec::new(),
     }
 }
 
