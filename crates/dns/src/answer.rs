@@ -328,8 +328,7 @@ impl<'b> Scribe<'b> {
                 return Rcode::NOERROR;
             };
             let target_at = self.writer.len() as u16 + 12;
-            let owner = Owner::of(step);
-            self.put_set(Section::Answer, alias, step.pointer(0), Some((zone, owner)));
+            self.put_own(zone, Section::Answer, alias, step);
             let Some(target) = alias.rdata().next().filter(|_| !self.truncated) else {
                 return Rcode::NOERROR;
             };
@@ -398,7 +397,7 @@ impl<'b> Scribe<'b> {
             }
             _ => match node.set(rtype) {
                 Some(set) => {
-                    self.put_set(Section::Answer, set, step.pointer(0), Some((zone, owner)));
+                    self.put_own(zone, Section::Answer, set, step);
                     if NAMES_HOSTS.contains(&rtype) {
                         self.put_targets(zone, set);
                     }
@@ -450,7 +449,7 @@ impl<'b> Scribe<'b> {
         self.kind = zone::hash(cut_name);
         let at_cut = step.skip(relative.len() - cut_name.len());
         let mut target_at = self.writer.len() as u16 + 12;
-        self.put_set(Section::Authority, servers, at_cut.pointer(0), None);
+        self.put_set(Section::Authority, servers, at_cut.pointer(0));
         if self.wants_signatures() {
             self.put_delegation_signer(zone, cut, at_cut);
         }
@@ -475,43 +474,62 @@ impl<'b> Scribe<'b> {
         }
     }
 
-    /// Records of a set in the order it asks for; over UDP as many as fit. Those of a zone's own are signed.
-    fn put_set(
-        &mut self,
-        section: Section,
-        set: SetRef<'_>,
-        owner: u16,
-        own: Option<(&Zone, Owner<'_>)>,
-    ) {
-        let own = own.filter(|_| self.wants_signatures());
+    /// Records of a set of the zone's own, signed for those who want it.
+    fn put_own(&mut self, zone: &Zone, section: Section, set: SetRef<'_>, step: Step<'_>) {
+        if self.wants_signatures() {
+            self.put_signed(zone, section, set, step);
+        } else {
+            self.put_set(section, set, step.pointer(0));
+        }
+    }
+
+    /// Records of a set in the order it asks for; over UDP as many as fit.
+    fn put_set(&mut self, section: Section, set: SetRef<'_>, owner: u16) {
         let whole = matches!(set.order, OrderRef::Fixed) || set.n_records == 1;
         if whole && self.put_all(section, set, owner) {
-            if let Some((zone, owner)) = own {
-                self.sign_set(section, zone, &owner, set, None);
-            }
             return;
         }
+        let arrangement = self.arrange(set);
+        self.put_drawn(section, set, arrangement.positions(), owner);
+    }
+
+    /// As [`Scribe::put_set`], with a signature behind. Apart, so that the plain path carries nothing of it.
+    #[cold]
+    #[inline(never)]
+    fn put_signed(&mut self, zone: &Zone, section: Section, set: SetRef<'_>, step: Step<'_>) {
+        let (pointer, owner) = (step.pointer(0), Owner::of(step));
+        let whole = matches!(set.order, OrderRef::Fixed) || set.n_records == 1;
+        if whole && self.put_all(section, set, pointer) {
+            return self.sign_set(section, zone, &owner, set, None);
+        }
+        let arrangement = self.arrange(set);
+        self.put_drawn(section, set, arrangement.positions(), pointer);
+        self.sign_set(section, zone, &owner, set, Some(arrangement.positions()));
+    }
+
+    #[inline(always)]
+    fn arrange(&mut self, set: SetRef<'_>) -> Arrangement {
         let nearest = matches!(set.order, OrderRef::Nearest);
-        let arrangement = match self.geo.filter(|_| nearest) {
+        match self.geo.filter(|_| nearest) {
             Some(geo) => {
                 self.by_place = true;
                 Arrangement::near(&set, geo, self.place)
             }
             None => Arrangement::draw(&set, self.entropy),
-        };
+        }
+    }
+
+    #[inline(always)]
+    fn put_drawn(&mut self, section: Section, set: SetRef<'_>, positions: &[u16], owner: u16) {
         let stride = usize::from(set.stride);
         if stride == 0 {
-            self.put_uneven(section, set, arrangement.positions(), owner);
-        } else {
-            for position in arrangement.positions() {
-                let start = usize::from(*position) * stride;
-                if !self.put_one(section, &set.wire[start..start + stride], owner) {
-                    return;
-                }
-            }
+            return self.put_uneven(section, set, positions, owner);
         }
-        if let Some((zone, owner)) = own {
-            self.sign_set(section, zone, &owner, set, Some(arrangement.positions()));
+        for position in positions {
+            let start = usize::from(*position) * stride;
+            if !self.put_one(section, &set.wire[start..start + stride], owner) {
+                return;
+            }
         }
     }
 

@@ -204,12 +204,7 @@ impl Scribe<'_> {
         }
         let owner = Owner::of(step);
         match cut.set(Type::DS) {
-            Some(set) => self.put_set(
-                Section::Authority,
-                set,
-                step.pointer(0),
-                Some((zone, owner)),
-            ),
+            Some(set) => self.put_signed(zone, Section::Authority, set, step),
             None => self.put_types(Section::Authority, zone, cut, &owner, cut.name()),
         }
     }
