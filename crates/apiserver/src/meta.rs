@@ -162,11 +162,29 @@ pub fn validate(object: &Value, strategy: &dyn Strategy) -> Vec<FieldError> {
         ));
     }
     errors.extend(validate_owners(object));
+    let finalizers = finalizers(object);
     errors.extend(names::validate_finalizers(
-        &finalizers(object),
+        &finalizers,
         "metadata.finalizers",
     ));
+    if strategy.qualifies_finalizers() {
+        errors.extend(unqualified(&finalizers));
+    }
     errors
+}
+
+/// Finalizers that are neither Kubernetes' own nor say whose they are.
+fn unqualified(finalizers: &[&str]) -> Vec<FieldError> {
+    let own = ["kubernetes", "orphan", "foregroundDeletion"];
+    let named = finalizers.iter().enumerate();
+    named
+        .filter(|(_, name)| !name.contains('/') && !own.contains(name))
+        .map(|(index, name)| {
+            let path = format!("metadata.finalizers[{index}]");
+            let detail = "name is neither a standard finalizer name nor is it fully qualified";
+            FieldError::invalid(path, *name, detail)
+        })
+        .collect()
 }
 
 /// Mistakes in how the metadata of an object changed.
@@ -200,6 +218,8 @@ pub fn validate_change(new: &Value, old: &Value) -> Vec<FieldError> {
             ));
         }
     }
+    // Upstream looks twice, and clients see both.
+    errors.extend(errors.clone());
     errors
 }
 
@@ -241,7 +261,7 @@ fn validate_owners(object: &Value) -> Vec<FieldError> {
         .pointer("/metadata/ownerReferences")
         .and_then(Value::as_array);
     let mut controller: Option<String> = None;
-    for (at, owner) in list.into_iter().flatten().enumerate() {
+    for owner in list.into_iter().flatten() {
         let member = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or("");
         for (name, why) in [
             ("apiVersion", "version must not be empty"),
@@ -250,7 +270,8 @@ fn validate_owners(object: &Value) -> Vec<FieldError> {
             ("uid", "must not be empty"),
         ] {
             if member(name).is_empty() {
-                errors.push(FieldError::invalid(format!("{path}[{at}].{name}"), "", why));
+                // Upstream leaves the index out.
+                errors.push(FieldError::invalid(format!("{path}.{name}"), "", why));
             }
         }
         if owner.get("controller").and_then(Value::as_bool) != Some(true) {

@@ -73,6 +73,25 @@ pub fn dns1123_subdomain(value: &str) -> Complaints {
     subdomain(value, "characters")
 }
 
+/// A subdomain whose labels may also hold underscores, and begin with one: names of services, say.
+pub fn dns1123_subdomain_with_underscore(value: &str) -> Complaints {
+    let mut out = too_long(value, SUBDOMAIN_BYTES_MAX, "characters");
+    let alnum = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let is_label = |label: &[u8]| {
+        let label = label.strip_prefix(b"_").unwrap_or(label);
+        is_between(label, alnum, |b| alnum(b) || b == b'-' || b == b'_')
+    };
+    if !value.as_bytes().split(|&b| b == b'.').all(is_label) {
+        out.push(regex_text(
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, \
+             '_', '-' or '.', and must start and end with an alphanumeric character",
+            r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*",
+            &["example.com"],
+        ));
+    }
+    out
+}
+
 /// An RFC 1035 label: as RFC 1123, but starting with a letter.
 pub fn dns1035_label(value: &str) -> Complaints {
     let mut out = too_long(value, LABEL_BYTES_MAX, "characters");

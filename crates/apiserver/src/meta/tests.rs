@@ -35,8 +35,8 @@ fn mistakes_are_named_by_path() {
         [
             "metadata.name",
             "metadata.labels",
-            "metadata.ownerReferences[0].apiVersion",
-            "metadata.ownerReferences[0].uid"
+            "metadata.ownerReferences.apiVersion",
+            "metadata.ownerReferences.uid"
         ]
     );
 }

@@ -125,6 +125,11 @@ pub trait Strategy: Send + Sync {
         generic::check_subdomain(name, prefix)
     }
 
+    /// Whether finalizers without a domain must be among Kubernetes' own.
+    fn qualifies_finalizers(&self) -> bool {
+        false
+    }
+
     /// Field paths (fieldpath notation, such as `["status"]`) that server-side apply and manager
     /// tracking ignore at an endpoint, because the endpoint resets them.
     fn reset_fields(&self, cx: &Context<'_>) -> Vec<Vec<&'static str>> {

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 use super::{
     families,
-    fill::{at, is_unset, items, list, text},
+    fill::{at, items, list, text},
     ranges::{AddressRange, NODE_PORTS, pick_port},
     services::{is_zero, needs_health_port, needs_node_ports},
 };
@@ -35,6 +35,9 @@ use crate::{
 
 /// Cluster addresses when no ServiceCIDR says otherwise: 10.96.0.0/16.
 pub const DEFAULT_CIDR: IpNet = IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(10, 96, 0, 0), 16));
+
+/// The number before the first port that a dry run shows.
+const NODE_PORTS_DRY: u32 = 32_768;
 
 /// How long something given out is held before the store must show it.
 const HELD: SignedDuration = SignedDuration::from_secs(10);
@@ -79,11 +82,6 @@ impl Addresses {
         if text(spec, "type") == "ExternalName" {
             return Ok(());
         }
-        if is_unset(spec.get("clusterIP"))
-            && let Some(first) = list(spec, "clusterIPs").first().cloned()
-        {
-            spec["clusterIP"] = first;
-        }
         let first = text(spec, "clusterIP").to_owned();
         if list(spec, "clusterIPs").is_empty() && !first.is_empty() {
             spec["clusterIPs"] = json!([first]);
@@ -113,7 +111,12 @@ impl Addresses {
             }
             let taken =
                 taken.get_or_insert_with(|| self.taken_addresses(cx, key, offered.len() > 1));
-            let chosen = choose(&ranges, family, wanted, taken, cx.entropy).map_err(|why| {
+            let chosen = match dry_address(&ranges, family) {
+                // As upstream, a dry run shows the network's own address and takes none.
+                Some(network) if cx.dry_run && wanted.is_empty() => Ok(network),
+                _ => choose(&ranges, family, wanted, taken, cx.entropy),
+            };
+            let chosen = chosen.map_err(|why| {
                 let asked = match wanted {
                     "" => json!([]),
                     wanted => json!([wanted]),
@@ -158,13 +161,19 @@ impl Addresses {
                 || FieldError::internal(path(), "failed to allocate a nodePort: range is full");
             let chosen = match (wanted, shared.get(&number)) {
                 (0, Some(port)) => *port,
+                // As upstream, a dry run shows numbers that no port has.
+                (0, None) if cx.dry_run => {
+                    let last = shared.values().copied().max();
+                    last.unwrap_or(NODE_PORTS_DRY) + 1
+                }
                 (0, None) => {
                     pick_port(&taken, cx.entropy.rotate_left(index as u32)).ok_or_else(full)?
                 }
                 (wanted, _) => {
                     let port = u32::try_from(wanted).unwrap_or(0);
-                    let is_shared = shared.values().any(|shared| *shared == port);
-                    choose_port(port, &taken, own.contains(&port) || is_shared)
+                    let is_shared = shared.get(&number) == Some(&port);
+                    let is_own = own.contains(&port) || is_shared;
+                    choose_port(port, &taken, is_own, cx.dry_run)
                         .map_err(|why| FieldError::invalid(path(), wanted, why))?
                 }
             };
@@ -296,6 +305,12 @@ fn offered(ranges: &[AddressRange]) -> Vec<&'static str> {
 }
 
 /// The address that was asked for, or a free one of the family.
+/// What a dry run shows as the address.
+fn dry_address(ranges: &[AddressRange], family: &str) -> Option<IpAddr> {
+    let mut networks = ranges.iter().map(|range| range.cidr().network());
+    networks.find(|network| families::of(*network) == family)
+}
+
 fn choose(
     ranges: &[AddressRange],
     family: &str,
@@ -326,8 +341,14 @@ fn choose(
     }
 }
 
-fn choose_port(port: u32, taken: &BTreeSet<u32>, is_own: bool) -> Result<u32, String> {
-    if !NODE_PORTS.contains(&port) {
+/// As upstream, a dry run looks only for conflicts.
+fn choose_port(
+    port: u32,
+    taken: &BTreeSet<u32>,
+    is_own: bool,
+    dry_run: bool,
+) -> Result<u32, String> {
+    if !NODE_PORTS.contains(&port) && !dry_run {
         return Err(
             "provided port is not in the valid range. The range of valid ports is 30000-32767"
                 .to_owned(),

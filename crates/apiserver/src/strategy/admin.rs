@@ -2,15 +2,21 @@
 //!
 //! Source: Kubernetes v1.35, `pkg/apis/*/v1/defaults.go` and validation of the same groups.
 
-use flotilla_machinery::{
-    builtin::ResourceRow, labels::validate_label_selector, names, status::FieldError,
-};
+use std::collections::BTreeSet;
+
+use flotilla_machinery::{builtin::ResourceRow, labels::Selector, names, status::FieldError};
 use serde_json::{Value, json};
 
 use super::{
-    convert,
-    fill::{at, at_mut, fill, is_unset, items, list, text},
+    autoscaler_check, certificates, convert,
+    field::{Field, check},
+    fill::{at_mut, fill, items, list, text},
+    golang::{Member, Shape, record},
+    pod_check::tolerations,
+    resources::overhead,
     rules::{Errors, Rewrite, Rules, immutable, one_of},
+    webhook_check,
+    workload_check::{at_most_all, number_or_percent},
 };
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -36,6 +42,7 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
         },
         ("policy", "poddisruptionbudgets") => Rules {
             check: check_budget,
+            check_status: check_budget_status,
             ..rules
         },
         ("scheduling.k8s.io", "priorityclasses") => Rules {
@@ -64,17 +71,21 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
             };
             Rules {
                 defaults,
-                check: check_autoscaler,
+                check_new: autoscaler_check::new,
+                check_change: autoscaler_check::changed,
+                check_status: autoscaler_check::status,
                 conversion,
                 ..rules
             }
         }
         ("admissionregistration.k8s.io", "mutatingwebhookconfigurations") => Rules {
             defaults: |object| fill_webhooks(object, true),
+            check: webhook_check::configuration,
             ..rules
         },
         ("admissionregistration.k8s.io", "validatingwebhookconfigurations") => Rules {
             defaults: |object| fill_webhooks(object, false),
+            check: webhook_check::configuration,
             ..rules
         },
         ("admissionregistration.k8s.io", "validatingadmissionpolicies") => Rules {
@@ -105,9 +116,12 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
             },
             ..rules
         },
-        ("certificates.k8s.io", "certificatesigningrequests") => {
-            rules.with_fields(&["spec.signerName"])
+        ("certificates.k8s.io", "certificatesigningrequests") => Rules {
+            check: certificates::request,
+            name: |_, _| Vec::new(),
+            ..rules
         }
+        .with_fields(&["spec.signerName"]),
         ("flowcontrol.apiserver.k8s.io", "flowschemas") => Rules {
             defaults: |object| {
                 if let Some(spec) = object.get_mut("spec") {
@@ -143,15 +157,41 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
             ..rules
         },
         ("node.k8s.io", "runtimeclasses") => Rules {
-            check: |object, errors| {
-                super::rules::named(&object["handler"], "handler", names::dns1123_label, errors);
-            },
+            check: check_runtime_class,
             check_change: |new, old, errors| immutable(new, old, "handler", errors),
             ..rules
         },
         _ => return None,
     })
 }
+
+fn check_runtime_class(object: &Value, errors: &mut Errors) {
+    check(object, "", errors, |object| {
+        let handler = object.at("handler");
+        handler.complain(names::dns1123_label(handler.text()));
+        let fixed = object.at("overhead.podFixed");
+        overhead(&object.with("overhead", fixed.value));
+        let scheduling = object.at("scheduling");
+        scheduling.at("nodeSelector").labels();
+        let allowed = scheduling.at("tolerations");
+        tolerations(&allowed);
+        let mut seen = BTreeSet::new();
+        for toleration in allowed.items() {
+            let key = ["key", "operator", "value", "effect"].map(|key| text(toleration.value, key));
+            if !seen.insert(key) {
+                toleration.duplicate_shown(record(toleration.value, &TOLERATION));
+            }
+        }
+    });
+}
+
+const TOLERATION: [Member; 5] = [
+    Member("Key", "key", Shape::Text),
+    Member("Operator", "operator", Shape::Text),
+    Member("Value", "value", Shape::Text),
+    Member("Effect", "effect", Shape::Text),
+    Member("TolerationSeconds", "tolerationSeconds", Shape::Plain),
+];
 
 /// RBAC names may hold colons.
 fn path_segment(name: &str, prefix: bool) -> Vec<String> {
@@ -182,7 +222,8 @@ fn check_role(object: &Value, errors: &mut Errors) {
                     detail,
                 ));
             }
-            if !groups.is_empty() || !resources.is_empty() {
+            let named = list(rule, "resourceNames");
+            if !groups.is_empty() || !resources.is_empty() || !named.is_empty() {
                 let detail = "rules cannot apply to both regular resources and non-resource URLs";
                 errors.push(FieldError::invalid(
                     at_urls,
@@ -201,9 +242,30 @@ fn check_role(object: &Value, errors: &mut Errors) {
             errors.push(FieldError::required(format!("{path}.resources"), detail));
         }
     }
+    check(
+        &object["aggregationRule"],
+        "aggregationRule",
+        errors,
+        check_aggregation,
+    );
+}
+
+fn check_aggregation(rule: &Field<'_, '_>) {
+    let selectors = rule.at("clusterRoleSelectors");
+    if rule.is_set() && selectors.list().is_empty() {
+        let detail = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+        selectors.required(detail);
+    }
+    for selector in selectors.items() {
+        selector.selector();
+        if Selector::from_value(selector.value).is_err() {
+            selector.invalid_as(Value::Null, "invalid label selector.");
+        }
+    }
 }
 
 fn fill_binding(object: &mut Value) {
+    fill(object, "roleRef", json!({}));
     if let Some(role) = object.get_mut("roleRef") {
         fill(role, "apiGroup", RBAC);
     }
@@ -215,97 +277,137 @@ fn fill_binding(object: &mut Value) {
 }
 
 fn check_binding(object: &Value, errors: &mut Errors) {
-    let role = &object["roleRef"];
-    one_of(&role["apiGroup"], "roleRef.apiGroup", &[RBAC], errors);
-    one_of(
-        &role["kind"],
-        "roleRef.kind",
-        &["Role", "ClusterRole"],
-        errors,
-    );
-    if text(role, "name").is_empty() {
-        errors.push(FieldError::required("roleRef.name", ""));
-    }
     let is_cluster_wide = text(object, "kind") == "ClusterRoleBinding";
-    if is_cluster_wide && text(role, "kind") == "Role" {
-        errors.push(FieldError::not_supported(
-            "roleRef.kind",
-            "Role",
-            &["ClusterRole"],
-        ));
-    }
-    for (index, subject) in list(object, "subjects").iter().enumerate() {
-        let path = format!("subjects[{index}]");
-        if text(subject, "name").is_empty() {
-            errors.push(FieldError::required(format!("{path}.name"), ""));
+    check(object, "", errors, |object| {
+        let role = object.at("roleRef");
+        role.at("apiGroup").supported(&[RBAC]);
+        if is_cluster_wide {
+            role.at("kind").supported(&["ClusterRole"]);
+        } else {
+            role.at("kind").supported(&["Role", "ClusterRole"]);
         }
-        let kinds = ["Group", "ServiceAccount", "User"];
-        one_of(&subject["kind"], &format!("{path}.kind"), &kinds, errors);
-        if text(subject, "kind") == "ServiceAccount" && text(subject, "namespace").is_empty() {
-            errors.push(FieldError::required(format!("{path}.namespace"), ""));
+        role.at("name").named(names::path_segment);
+        for subject in object.at("subjects").items() {
+            check_subject(&subject, is_cluster_wide);
         }
+    });
+}
+
+fn check_subject(subject: &Field<'_, '_>, is_cluster_wide: bool) {
+    let (name, group) = (subject.at("name"), subject.at("apiGroup"));
+    name.needed();
+    match subject.at("kind").text() {
+        "ServiceAccount" => {
+            name.named_if_any(names::dns1123_subdomain);
+            if !group.text().is_empty() {
+                group.not_supported(&[""]);
+            }
+            if is_cluster_wide {
+                subject.at("namespace").needed();
+            }
+        }
+        "User" | "Group" => group.supported(&[RBAC]),
+        _ => subject
+            .at("kind")
+            .not_supported(&["ServiceAccount", "User", "Group"]),
     }
 }
+
+const ROLE: [Member; 3] = [
+    Member("APIGroup", "apiGroup", Shape::Text),
+    Member("Kind", "kind", Shape::Text),
+    Member("Name", "name", Shape::Text),
+];
 
 fn role_kept(new: &Value, old: &Value, errors: &mut Errors) {
     if new["roleRef"] != old["roleRef"] {
-        let detail = "cannot change roleRef";
-        errors.push(FieldError::invalid(
-            "roleRef",
-            new["roleRef"].clone(),
-            detail,
-        ));
+        check(&new["roleRef"], "roleRef", errors, |role| {
+            role.invalid_shown(&record(role.value, &ROLE), "cannot change roleRef");
+        });
     }
 }
 
+const BUDGET: [Member; 4] = [
+    Member("MinAvailable", "minAvailable", Shape::Plain),
+    Member("Selector", "selector", Shape::Plain),
+    Member("MaxUnavailable", "maxUnavailable", Shape::Plain),
+    Member(
+        "UnhealthyPodEvictionPolicy",
+        "unhealthyPodEvictionPolicy",
+        Shape::Plain,
+    ),
+];
+
 fn check_budget(object: &Value, errors: &mut Errors) {
-    let spec = at(object, "spec");
-    if !spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null() {
-        let detail = "minAvailable and maxUnavailable cannot be both set";
-        errors.push(FieldError::invalid("spec", spec.clone(), detail));
-    }
-    for key in ["minAvailable", "maxUnavailable"] {
-        let path = format!("spec.{key}");
-        match &spec[key] {
-            Value::String(percent) => {
-                super::rules::complain(&path, percent, names::percent(percent), errors);
-            }
-            number if number.as_i64().is_some_and(|number| number < 0) => {
-                let detail = "must be greater than or equal to 0";
-                errors.push(FieldError::invalid(path, number.clone(), detail));
-            }
-            _ => {}
+    check(&object["spec"], "spec", errors, |spec| {
+        let shares = [spec.at("minAvailable"), spec.at("maxUnavailable")];
+        if shares.iter().all(Field::is_set) {
+            let shown = record(spec.value, &BUDGET);
+            spec.invalid_shown(&shown, "minAvailable and maxUnavailable cannot be both set");
         }
-    }
-    if !spec["selector"].is_null() {
-        errors.extend(validate_label_selector(&spec["selector"], "spec.selector"));
-    }
+        for share in shares.iter().filter(|share| share.is_set()) {
+            number_or_percent(share);
+            at_most_all(share);
+        }
+        spec.at("selector").selector();
+        let policy = spec.at("unhealthyPodEvictionPolicy");
+        policy.supported_if_set(&["AlwaysAllow", "IfHealthyBudget"]);
+    });
+}
+
+fn check_budget_status(object: &Value, _: &Value, errors: &mut Errors) {
+    check(&object["status"], "status", errors, |status| {
+        for key in [
+            "disruptionsAllowed",
+            "currentHealthy",
+            "desiredHealthy",
+            "expectedPods",
+        ] {
+            status.at(key).not_negative();
+        }
+    });
 }
 
 fn check_priority_class(object: &Value, errors: &mut Errors) {
     let name = text(object, "metadata.name");
     let value = object["value"].as_i64().unwrap_or(0);
     if name.starts_with("system-") {
-        let known = [
-            ("system-cluster-critical", 2_000_000_000),
-            ("system-node-critical", 2_000_001_000),
-        ];
-        if !known.contains(&(name, value)) {
-            let detail =
-                "priority class names with 'system-' prefix are reserved for system use only";
+        if let Err(why) = is_known_priority(name, value, object["globalDefault"] == true) {
+            let detail = format!(
+                "priority class names with 'system-' prefix are reserved for system use only. \
+                 error: {why}"
+            );
             errors.push(FieldError::forbidden("metadata.name", detail));
         }
     } else if value > PRIORITY_MAX {
         let detail = format!("maximum allowed value of a user defined priority is {PRIORITY_MAX}");
         errors.push(FieldError::forbidden("value", detail));
     }
-    let policies = ["Never", "PreemptLowerPriority"];
+    let policies = ["PreemptLowerPriority", "Never"];
     one_of(
         &object["preemptionPolicy"],
         "preemptionPolicy",
         &policies,
         errors,
     );
+}
+
+/// Whether a class is one of the system's own, as the system makes it.
+fn is_known_priority(name: &str, value: i64, is_global: bool) -> Result<(), String> {
+    let known = [
+        ("system-cluster-critical", 2_000_000_000),
+        ("system-node-critical", 2_000_001_000),
+    ];
+    match known.iter().find(|(known, _)| *known == name) {
+        None => Err(format!("{name} is not a known system priority class")),
+        Some((_, fixed)) if *fixed != value => {
+            Err(format!("value of {name} PriorityClass must be {fixed}"))
+        }
+        Some(_) if is_global => Err(format!(
+            "globalDefault of {name} PriorityClass must be false"
+        )),
+        Some(_) => Ok(()),
+    }
 }
 
 fn fill_old_autoscaler(object: &mut Value) {
@@ -342,36 +444,6 @@ fn fill_autoscaler(object: &mut Value) {
     let down = &mut behavior["scaleDown"];
     fill(down, "policies", json!([policy("Percent", 100)]));
     fill(down, "selectPolicy", "Max");
-}
-
-fn check_autoscaler(object: &Value, errors: &mut Errors) {
-    let spec = at(object, "spec");
-    let (min, max) = (
-        spec["minReplicas"].as_i64().unwrap_or(1),
-        spec["maxReplicas"].as_i64().unwrap_or(0),
-    );
-    if min < 1 {
-        let detail = "must be greater than or equal to 1";
-        errors.push(FieldError::invalid("spec.minReplicas", min, detail));
-    }
-    if max < 1 {
-        errors.push(FieldError::invalid(
-            "spec.maxReplicas",
-            max,
-            "must be greater than 0",
-        ));
-    } else if max < min {
-        let detail = "must be greater than or equal to `minReplicas`";
-        errors.push(FieldError::invalid("spec.maxReplicas", max, detail));
-    }
-    for key in ["kind", "name"] {
-        if is_unset(at(spec, "scaleTargetRef").get(key)) {
-            errors.push(FieldError::required(
-                format!("spec.scaleTargetRef.{key}"),
-                "",
-            ));
-        }
-    }
 }
 
 fn fill_webhooks(object: &mut Value, is_mutating: bool) {

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use super::{
     convert,
+    field::check,
     fill::{at, fill, is_unset, items, map_at, text},
+    nodes, quota_check,
     rules::{Errors, Rules, immutable, not_negative},
 };
 
@@ -78,19 +80,31 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
         }
         ("", "limitranges") => Rules {
             defaults: fill_limit_range,
+            check: quota_check::limit_range,
             ..rules
         },
         ("", "resourcequotas") => Rules {
-            check: check_quota,
+            check: quota_check::quota,
+            check_change: quota_check::quota_kept,
+            check_status: quota_check::quota_status,
             ..rules
         },
         ("", "nodes") => {
             let mut rules = rules.with_fields(&["spec.unschedulable"]);
             rules.fields[0].default = "false".into();
-            rules
+            Rules {
+                defaults: nodes::fill,
+                on_create: nodes::not_ready,
+                check_new: nodes::new,
+                check_change: nodes::changed,
+                check_status: nodes::status,
+                ..rules
+            }
         }
         ("coordination.k8s.io", "leases") => Rules {
             creates_on_update: true,
+            on_create: uncoordinated,
+            on_update: |lease, _| uncoordinated(lease),
             check: check_lease,
             ..rules
         },
@@ -155,7 +169,7 @@ fn check_config_map(object: &Value, errors: &mut Errors) {
         .map(|(key, _)| key)
     {
         if binary.get(key).is_some() {
-            let detail = format!("duplicate of key present in binaryData: {key}");
+            let detail = "duplicate of key present in binaryData";
             errors.push(FieldError::invalid(
                 format!("data[{key}]"),
                 key.as_str(),
@@ -267,22 +281,11 @@ fn fill_limit_range(object: &mut Value) {
     }
 }
 
-fn check_quota(object: &Value, errors: &mut Errors) {
-    for (name, amount) in at(object, "spec.hard").as_object().into_iter().flatten() {
-        let path = format!("spec.hard[{name}]");
-        let complaints = names::qualified_name(name);
-        errors.extend(
-            complaints
-                .into_iter()
-                .map(|c| FieldError::invalid(&path, name.as_str(), c)),
-        );
-        if amount
-            .as_str()
-            .is_some_and(|amount| amount.starts_with('-'))
-        {
-            let detail = "must be greater than or equal to 0";
-            errors.push(FieldError::invalid(path, amount.clone(), detail));
-        }
+/// Coordinated elections are off by default upstream, and their fields are dropped.
+fn uncoordinated(lease: &mut Value) {
+    if let Some(spec) = lease["spec"].as_object_mut() {
+        spec.remove("strategy");
+        spec.remove("preferredHolder");
     }
 }
 
@@ -297,4 +300,18 @@ fn check_lease(object: &Value, errors: &mut Errors) {
         ));
     }
     not_negative(object, "spec.leaseTransitions", errors);
+    check(&object["spec"], "spec", errors, |spec| {
+        let strategy = spec.at("strategy");
+        // Upstream says the name twice.
+        let place = strategy.with("strategy", strategy.value);
+        if strategy.text().contains('/') {
+            place.complain(names::qualified_name(strategy.text()));
+        } else {
+            place.supported_if_set(&["OldestEmulationVersion"]);
+        }
+        let holder = spec.at("preferredHolder");
+        if !holder.text().is_empty() && strategy.text().is_empty() {
+            holder.forbidden("may only be specified if `strategy` is defined");
+        }
+    });
 }

@@ -1,56 +1,19 @@
-//! Resource amounts: requests within limits, and the limit ranges of a namespace.
+//! What the limit ranges of a namespace do to a new pod.
 //!
-//! Source: Kubernetes v1.35, `pkg/apis/core/validation` (ValidateResourceRequirements) and the
-//! LimitRanger admission plugin (limits of type `Container`).
+//! Source: Kubernetes v1.35, the LimitRanger admission plugin (limits of type `Container`).
 
-use flotilla_machinery::{
-    group::GroupResource,
-    quantity::Quantity,
-    status::{FieldError, Status},
-};
+use flotilla_machinery::{group::GroupResource, status::Status};
 use serde_json::{Value, json};
 
 use super::{
     fill::{at, fill, items, list, text},
     pod_spec::follow_limits,
-    rules::Errors,
+    resources::quantity,
 };
 use crate::{
     registry::Context,
     store::{ResourceKey, list as in_order},
 };
-
-/// Checks the resources of one container.
-pub(super) fn check_resources(container: &Value, path: &str, errors: &mut Errors) {
-    let limits = at(container, "resources.limits");
-    for kind in ["limits", "requests"] {
-        let amounts = at(container, "resources")[kind]
-            .as_object()
-            .into_iter()
-            .flatten();
-        for (name, amount) in amounts {
-            let path = format!("{path}.resources.{kind}");
-            let Some(quantity) = quantity(amount) else {
-                continue;
-            };
-            if quantity.signum() < 0 {
-                let detail = "must be greater than or equal to 0";
-                errors.push(FieldError::invalid(
-                    format!("{path}[{name}]"),
-                    amount.clone(),
-                    detail,
-                ));
-            }
-            let limit = self::quantity(&limits[name.as_str()]);
-            if let (true, Some(limit)) = (kind == "requests", limit)
-                && quantity > limit
-            {
-                let detail = format!("must be less than or equal to {name} limit of {limit}");
-                errors.push(FieldError::invalid(path, amount.clone(), detail));
-            }
-        }
-    }
-}
 
 /// Applies the namespace's limit ranges to a new pod.
 ///
@@ -140,12 +103,4 @@ fn violations(container: &Value, limit: &Value) -> Vec<String> {
         }
     }
     found
-}
-
-fn quantity(value: &Value) -> Option<Quantity> {
-    match value {
-        Value::String(text) => Quantity::parse(text).ok(),
-        Value::Number(number) => Quantity::parse(&number.to_string()).ok(),
-        _ => None,
-    }
 }

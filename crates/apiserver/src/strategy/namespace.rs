@@ -2,13 +2,19 @@
 //!
 //! Source: Kubernetes v1.35, `pkg/registry/core/namespace` and the NamespaceLifecycle plugin.
 
-use flotilla_machinery::{group::GroupResource, status::Status};
+use flotilla_machinery::{
+    group::GroupResource,
+    status::{FieldError, Status},
+};
 use serde_json::{Value, json};
 
 use crate::registry::{Context, SelectableField, Strategy, generic};
 
 /// Namespaces the system lives in; deleting one is refused.
 const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
+
+/// Finalizers that need no domain.
+const OWN: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
 /// The label with which selectors find a namespace by its name.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
@@ -70,8 +76,28 @@ impl Strategy for Namespaces {
         }
     }
 
+    fn validate_create(&self, _: &Context<'_>, object: &Value) -> Vec<FieldError> {
+        let finalizers = object.pointer("/spec/finalizers").and_then(Value::as_array);
+        let names = finalizers.into_iter().flatten().filter_map(Value::as_str);
+        let unqualified = names.filter(|name| !name.contains('/') && !OWN.contains(name));
+        unqualified
+            .map(|name| {
+                let detail = "name is neither a standard finalizer name nor is it fully qualified";
+                FieldError::invalid("spec.finalizers", name, detail)
+            })
+            .collect()
+    }
+
+    fn validate_update(&self, _: &Context<'_>, _: &Value, _: &Value) -> Vec<FieldError> {
+        Vec::new()
+    }
+
     fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
         generic::check_label(name, prefix)
+    }
+
+    fn qualifies_finalizers(&self) -> bool {
+        true
     }
 
     fn selectable_fields(&self) -> &[SelectableField] {

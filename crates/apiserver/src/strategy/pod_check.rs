@@ -1,261 +1,328 @@
-//! What is wrong with a pod spec, in pods and in every template.
+//! What is wrong with a pod spec, in pods and in every template: all of upstream's rules, in its
+//! order and words.
 //!
-//! The mistakes people make, with upstream's paths and words; not every rule of upstream.
-//!
-//! Source: Kubernetes v1.35, `pkg/apis/core/validation/validation.go`.
+//! Source: Kubernetes v1.35, `pkg/apis/core/validation/validation.go` (ValidatePodSpec,
+//! ValidatePodTemplateSpec).
+
+mod affinity;
+mod containers;
+mod dns;
+mod env;
+mod handlers;
+mod mounts;
+mod placement;
+mod pod_resources;
+mod projected;
+mod security;
+mod sources;
+mod volumes;
+mod windows;
 
 use std::collections::BTreeSet;
 
-use flotilla_machinery::{names, status::FieldError};
+use flotilla_machinery::names;
 use serde_json::Value;
 
+pub(super) use self::{
+    affinity::{node_selector, topology_terms},
+    placement::{taint_effect, tolerations},
+    sources::{csi_driver_name, persistent_source},
+};
 use super::{
-    fill::{at, is_unset, list, text},
-    limits::check_resources,
-    placing::check_placing,
-    rules::{Errors, complain, named, not_negative, one_of},
-    security::check_security,
+    field::{Field, check},
+    fill::{list, text},
+    golang::{Member, Shape, record},
+    ip, resources,
+    rules::Errors,
 };
 
 /// Protocols of ports.
 pub(super) const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
-/// Checks the spec at `path` (`spec` or `spec.template.spec`).
-pub(super) fn check_pod_spec(spec: &Value, path: &str, errors: &mut Errors) {
-    let volumes = check_volumes(spec, path, errors);
-    let mut seen = BTreeSet::new();
-    if list(spec, "containers").is_empty() {
-        errors.push(FieldError::required(format!("{path}.containers"), ""));
-    }
-    for kind in ["containers", "initContainers"] {
-        for (at, container) in list(spec, kind).iter().enumerate() {
-            let path = format!("{path}.{kind}[{at}]");
-            check_container(container, &path, &volumes, errors);
-            let name = text(container, "name");
-            if !name.is_empty() && !seen.insert(name) {
-                errors.push(FieldError::duplicate(format!("{path}.name"), name));
-            }
-        }
-    }
-    let policy = |key: &str| (at(spec, key), format!("{path}.{key}"));
-    let (value, at_path) = policy("restartPolicy");
-    one_of(value, &at_path, &["Always", "OnFailure", "Never"], errors);
-    let (value, at_path) = policy("dnsPolicy");
-    one_of(
-        value,
-        &at_path,
-        &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"],
-        errors,
-    );
-    for key in ["serviceAccountName", "nodeName"] {
-        let name = text(spec, key);
-        if !name.is_empty() {
-            complain(
-                &format!("{path}.{key}"),
-                name,
-                names::dns1123_subdomain(name),
-                errors,
-            );
-        }
-    }
-    for key in ["hostname", "subdomain"] {
-        let name = text(spec, key);
-        if !name.is_empty() {
-            complain(
-                &format!("{path}.{key}"),
-                name,
-                names::dns1123_label(name),
-                errors,
-            );
-        }
-    }
-    if let Some(seconds) = spec["activeDeadlineSeconds"].as_i64()
-        && !(1..=i64::from(i32::MAX)).contains(&seconds)
-    {
-        let detail = names::in_range(seconds, 1, i64::from(i32::MAX)).join("; ");
-        errors.push(FieldError::invalid(
-            format!("{path}.activeDeadlineSeconds"),
-            seconds,
-            detail,
-        ));
-    }
-    if let Some(seconds) = spec["terminationGracePeriodSeconds"].as_i64()
-        && seconds < 0
-    {
-        let path = format!("{path}.terminationGracePeriodSeconds");
-        errors.push(FieldError::invalid(
-            path,
-            seconds,
-            "must be greater than or equal to 0",
-        ));
-    }
-    check_placing(spec, path, errors);
-    check_security(spec, path, errors);
+/// Lists of containers, in the order in which upstream walks through them.
+const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
+
+/// What the checks of a spec need to know from around it.
+struct Scope<'v> {
+    /// The spec.
+    spec: &'v Value,
+    /// Name of the pod; `None` in templates.
+    pod: Option<&'v str>,
+    /// Volumes that are valid.
+    volumes: Vec<&'v Value>,
+    /// Names of resource claims.
+    claims: BTreeSet<&'v str>,
 }
 
-/// Checks the volumes and answers with their names.
-fn check_volumes<'s>(spec: &'s Value, path: &str, errors: &mut Errors) -> BTreeSet<&'s str> {
-    let mut seen = BTreeSet::new();
-    for (at, volume) in list(spec, "volumes").iter().enumerate() {
-        let path = format!("{path}.volumes[{at}]");
-        named(
-            &volume["name"],
-            &format!("{path}.name"),
-            names::dns1123_label,
-            errors,
-        );
-        let name = text(volume, "name");
-        if !name.is_empty() && !seen.insert(name) {
-            errors.push(FieldError::duplicate(format!("{path}.name"), name));
-        }
-        let sources = volume.as_object().into_iter().flatten();
-        let mut sources = sources.filter(|(key, value)| *key != "name" && !is_unset(Some(value)));
-        match (sources.next(), sources.next()) {
-            (None, _) => errors.push(FieldError::required(path, "must specify a volume type")),
-            (_, Some((second, _))) => {
-                let detail = "may not specify more than 1 volume type";
-                errors.push(FieldError::forbidden(format!("{path}.{second}"), detail));
-            }
-            (Some((key, source)), None) => {
-                let needed = match key.as_str() {
-                    "hostPath" => "path",
-                    "persistentVolumeClaim" => "claimName",
-                    "secret" => "secretName",
-                    "configMap" => "name",
-                    _ => continue,
-                };
-                if text(source, needed).is_empty() {
-                    errors.push(FieldError::required(format!("{path}.{key}.{needed}"), ""));
-                }
-            }
-        }
+impl<'v> Scope<'v> {
+    fn volume(&self, name: &str) -> Option<&'v Value> {
+        self.volumes.iter().find(|v| v["name"] == name).copied()
     }
-    seen
+
+    /// Whether users of the pod's namespace are those of the host.
+    fn shares_users(&self) -> bool {
+        self.spec["hostUsers"] != false
+    }
 }
 
-fn check_container(container: &Value, path: &str, volumes: &BTreeSet<&str>, errors: &mut Errors) {
-    named(
-        &container["name"],
-        &format!("{path}.name"),
-        names::dns1123_label,
-        errors,
-    );
-    let image = text(container, "image");
-    if image.is_empty() {
-        errors.push(FieldError::required(format!("{path}.image"), ""));
-    } else if image.trim() != image {
-        let detail = "must not have leading or trailing whitespace";
-        errors.push(FieldError::invalid(format!("{path}.image"), image, detail));
+/// Checks the spec of a pod.
+pub(super) fn check_pod(pod: &Value, errors: &mut Errors) {
+    check(pod, "", errors, |pod| {
+        let (metadata, spec) = (pod.at("metadata"), pod.at("spec"));
+        let notes = metadata.at("annotations");
+        annotations(&notes, spec.value);
+        pod_spec(&spec, Some(text(pod.value, "metadata.name")));
+        if spec.at("serviceAccountName").text().is_empty() {
+            projected::forbid_tokens(&spec);
+        }
+        for list in ["containers", "initContainers"] {
+            for container in spec.at(list).items() {
+                containers::trimmed_image(&container);
+            }
+        }
+    });
+}
+
+/// What holds for a pod only when it is made.
+pub(super) fn check_new_pod(pod: &Value, errors: &mut Errors) {
+    check(pod, "", errors, |pod| {
+        let spec = pod.at("spec");
+        let ephemeral = spec.at("ephemeralContainers");
+        if !ephemeral.list().is_empty() {
+            ephemeral.forbidden("cannot be set on create");
+        }
+        let node = spec.at("nodeName");
+        if !node.text().is_empty() && !spec.at("schedulingGates").list().is_empty() {
+            node.forbidden("cannot be set until all schedulingGates have been cleared");
+        }
+        let metadata = pod.at("metadata");
+        security::annotations_match(&metadata.at("annotations"), &spec);
+    });
+}
+
+/// Checks a pod template.
+pub(super) fn check_template(template: &Field<'_, '_>) {
+    // Upstream leaves `metadata` out of these paths.
+    template
+        .with("labels", &template.value["metadata"]["labels"])
+        .labels();
+    let notes = template.with("annotations", &template.value["metadata"]["annotations"]);
+    notes.annotations();
+    annotations(&notes, &template.value["spec"]);
+    let spec = template.at("spec");
+    pod_spec(&spec, None);
+    security::annotations_match(&notes, &spec);
+    let ephemeral = spec.at("ephemeralContainers");
+    if !ephemeral.list().is_empty() {
+        ephemeral.forbidden("ephemeral containers not allowed in pod template");
     }
-    let policies = ["Always", "IfNotPresent", "Never"];
-    one_of(
-        &container["imagePullPolicy"],
-        &format!("{path}.imagePullPolicy"),
-        &policies,
-        errors,
-    );
-    check_ports(container, path, errors);
-    check_resources(container, path, errors);
-    for (at, env) in list(container, "env").iter().enumerate() {
-        let path = format!("{path}.env[{at}]");
-        named(
-            &env["name"],
-            &format!("{path}.name"),
-            names::env_var_name,
-            errors,
+}
+
+/// What annotations of pods mean.
+fn annotations(notes: &Field<'_, '_>, spec: &Value) {
+    let mirror = notes.key("kubernetes.io/config.mirror");
+    if mirror.is_set() && text(spec, "nodeName").is_empty() {
+        mirror.invalid("must set spec.nodeName if mirror pod annotation is set");
+    }
+    let cost = notes.key("controller.kubernetes.io/pod-deletion-cost");
+    if cost.is_set() && !is_deletion_cost(cost.text()) {
+        cost.invalid("must be a 32bit integer");
+    }
+    security::check_annotations(notes, spec);
+}
+
+/// A whole number without a plus sign or leading zeros.
+fn is_deletion_cost(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_plain = !(digits.starts_with('+') || digits.len() > 1 && digits.starts_with('0'));
+    is_plain && text.parse::<i32>().is_ok()
+}
+
+fn pod_spec(spec: &Field<'_, '_>, pod: Option<&str>) {
+    spec_lists(spec, pod);
+    spec.at("restartPolicy")
+        .one_of(&["Always", "OnFailure", "Never"]);
+    spec.at("dnsPolicy")
+        .one_of(&["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]);
+    spec.at("nodeSelector").labels();
+    security::pod_context(spec);
+    affinity::check(&spec.at("affinity"));
+    dns::check_config(spec);
+    for gate in spec.at("readinessGates").items() {
+        let condition = gate.at("conditionType");
+        condition.complain(names::qualified_name(condition.text()));
+    }
+    placement::scheduling_gates(&spec.at("schedulingGates"));
+    placement::spread(&spec.at("topologySpreadConstraints"));
+    windows::host_process(spec);
+    host_users(spec);
+    dns::hostname_override(spec);
+    spec_names(spec);
+    placement::tolerations(&spec.at("tolerations"));
+    for alias in spec.at("hostAliases").items() {
+        ip::check_sloppy(&alias.at("ip"));
+        for name in alias.at("hostnames").items() {
+            name.complain(names::dns1123_subdomain(name.text()));
+        }
+    }
+    spec.at("priorityClassName")
+        .named_if_any(names::dns1123_subdomain);
+    let runtime = spec.at("runtimeClassName");
+    if runtime.is_set() {
+        runtime.complain(names::dns1123_subdomain(runtime.text()));
+    }
+    let preemption = spec.at("preemptionPolicy");
+    if preemption.is_set() {
+        preemption.one_of(&["PreemptLowerPriority", "Never"]);
+    }
+    if spec.at("overhead").is_set() {
+        resources::overhead(&spec.at("overhead"));
+    }
+    windows::operating_system(spec);
+    env::file_key_volumes(spec);
+}
+
+/// Volumes, claims, containers and their resources.
+fn spec_lists<'v>(spec: &Field<'_, 'v>, pod: Option<&'v str>) {
+    let grace = spec.at("terminationGracePeriodSeconds");
+    if !grace.is_set() {
+        grace.required("");
+    }
+    let claims = spec.at("resourceClaims");
+    let names = claims.list().iter().map(|claim| text(claim, "name"));
+    let mut scope = Scope {
+        spec: spec.value,
+        pod,
+        volumes: Vec::new(),
+        claims: names.filter(|name| !name.is_empty()).collect(),
+    };
+    scope.volumes = volumes::check(&spec.at("volumes"), pod);
+    resource_claims(&claims);
+    containers::regular(&scope, &spec.at("containers"));
+    containers::init(&scope, &spec.at("initContainers"));
+    containers::ephemeral(&scope, &spec.at("ephemeralContainers"));
+    pod_resources::check(&scope, spec);
+    host_ports(&scope, spec);
+}
+
+/// On the host's network a port of a container is a port of the host.
+fn host_ports(scope: &Scope<'_>, spec: &Field<'_, '_>) {
+    if !spec.at("hostNetwork").is_true() {
+        return;
+    }
+    for container in spec.at("containers").items() {
+        for port in container.at("ports").items() {
+            let (host, own) = (port.at("hostPort"), port.at("containerPort").count());
+            if (scope.pod.is_some() || host.count() != 0) && host.count() != own {
+                host.invalid_as(
+                    host.count(),
+                    "must match `containerPort` when `hostNetwork` is true",
+                );
+            }
+        }
+    }
+}
+
+const CLAIM: [Member; 3] = [
+    Member("Name", "name", Shape::Text),
+    Member("ResourceClaimName", "resourceClaimName", Shape::Plain),
+    Member(
+        "ResourceClaimTemplateName",
+        "resourceClaimTemplateName",
+        Shape::Plain,
+    ),
+];
+
+fn resource_claims(claims: &Field<'_, '_>) {
+    let mut seen = BTreeSet::new();
+    for claim in claims.items() {
+        let name = claim.at("name");
+        if name.text().is_empty() {
+            name.required("");
+        } else if !seen.insert(name.text()) {
+            name.duplicate();
+        } else {
+            name.complain(names::dns1123_label(name.text()));
+        }
+        let (direct, template) = (
+            claim.at("resourceClaimName"),
+            claim.at("resourceClaimTemplateName"),
         );
-        if !text(env, "value").is_empty() && env["valueFrom"].is_object() {
-            let detail = "may not be specified when `value` is not empty";
-            errors.push(FieldError::invalid(format!("{path}.valueFrom"), "", detail));
+        let detail = match (direct.is_set(), template.is_set()) {
+            (true, true) => {
+                "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+            }
+            (false, false) => {
+                "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+            }
+            _ => "",
+        };
+        if !detail.is_empty() {
+            claim.invalid_shown(&record(claim.value, &CLAIM), detail);
+        }
+        for name in [direct, template] {
+            if name.is_set() {
+                name.complain(names::dns1123_subdomain(name.text()));
+            }
         }
     }
-    let mut paths = BTreeSet::new();
-    for (at, mount) in list(container, "volumeMounts").iter().enumerate() {
-        let path = format!("{path}.volumeMounts[{at}]");
-        let (name, mount_path) = (text(mount, "name"), text(mount, "mountPath"));
-        if name.is_empty() {
-            errors.push(FieldError::required(format!("{path}.name"), ""));
-        } else if !volumes.contains(name) {
-            errors.push(FieldError::not_found(format!("{path}.name"), name));
+}
+
+/// What a pod with users of its own must not share with the host.
+fn host_users(spec: &Field<'_, '_>) {
+    if *spec.at("hostUsers").value != false {
+        return;
+    }
+    let detail = "when `hostUsers` is false";
+    if spec.at("hostNetwork").is_true() {
+        spec.at("hostNetwork").forbidden(detail);
+    }
+    // Upstream writes these two with a capital.
+    for (json, shown) in [("hostPID", "HostPID"), ("hostIPC", "HostIPC")] {
+        if spec.at(json).is_true() {
+            spec.at(shown).forbidden(detail);
         }
-        if mount_path.is_empty() {
-            errors.push(FieldError::required(format!("{path}.mountPath"), ""));
-        } else if !paths.insert(mount_path) {
-            errors.push(FieldError::invalid(
-                format!("{path}.mountPath"),
-                mount_path,
-                "must be unique",
+    }
+    for list in CONTAINERS {
+        for container in spec.at(list).items() {
+            let devices = container.at("volumeDevices");
+            if !devices.list().is_empty() {
+                devices.forbidden(detail);
+            }
+        }
+    }
+}
+
+fn spec_names(spec: &Field<'_, '_>) {
+    spec.at("serviceAccountName")
+        .named_if_any(names::dns1123_subdomain);
+    spec.at("nodeName").named_if_any(names::dns1123_subdomain);
+    let deadline = spec.at("activeDeadlineSeconds");
+    if deadline.is_set() {
+        deadline.in_range(1, i64::from(i32::MAX));
+    }
+    spec.at("hostname").named_if_any(names::dns1123_label);
+    spec.at("subdomain").named_if_any(names::dns1123_label);
+}
+
+/// Remarks that do not stop a pod.
+pub(super) fn warnings(spec: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    for (index, secret) in list(spec, "imagePullSecrets").iter().enumerate() {
+        if text(secret, "name").is_empty() {
+            let path = format!("spec.imagePullSecrets[{index}].name");
+            found.push(format!("{path}: invalid empty name \"\""));
+        }
+    }
+    for volume in list(spec, "volumes") {
+        let sources = list(volume, "projected.sources").iter();
+        let empty = sources.filter(|source| source.as_object().is_none_or(|s| s.is_empty()));
+        for _ in empty {
+            let name = text(volume, "name");
+            found.push(format!(
+                "volume {name:?} (Projected) has no sources provided"
             ));
         }
     }
-    for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
-        check_probe(&container[probe], &format!("{path}.{probe}"), errors);
-    }
-}
-
-fn check_ports(container: &Value, path: &str, errors: &mut Errors) {
-    let mut seen = BTreeSet::new();
-    for (at, port) in list(container, "ports").iter().enumerate() {
-        let path = format!("{path}.ports[{at}]");
-        let name = text(port, "name");
-        if !name.is_empty() {
-            complain(
-                &format!("{path}.name"),
-                name,
-                names::port_name(name),
-                errors,
-            );
-            if !seen.insert(name) {
-                errors.push(FieldError::duplicate(format!("{path}.name"), name));
-            }
-        }
-        match port["containerPort"].as_i64().unwrap_or(0) {
-            0 => errors.push(FieldError::required(format!("{path}.containerPort"), "")),
-            number => check_port(number, &format!("{path}.containerPort"), errors),
-        }
-        match port["hostPort"].as_i64().unwrap_or(0) {
-            0 => {}
-            number => check_port(number, &format!("{path}.hostPort"), errors),
-        }
-        one_of(
-            &port["protocol"],
-            &format!("{path}.protocol"),
-            &PROTOCOLS,
-            errors,
-        );
-    }
-}
-
-fn check_probe(probe: &Value, path: &str, errors: &mut Errors) {
-    if !probe.is_object() {
-        return;
-    }
-    let handlers = ["exec", "httpGet", "tcpSocket", "grpc"];
-    if !handlers.iter().any(|handler| probe[handler].is_object()) {
-        errors.push(FieldError::required(path, "must specify a handler type"));
-    }
-    let numbers = [
-        "initialDelaySeconds",
-        "timeoutSeconds",
-        "periodSeconds",
-        "successThreshold",
-        "failureThreshold",
-    ];
-    for key in numbers {
-        let mut found = Errors::new();
-        not_negative(probe, key, &mut found);
-        errors.extend(found.into_iter().map(|mut error| {
-            error.path = format!("{path}.{key}");
-            error
-        }));
-    }
-}
-
-/// A port number in range.
-pub(super) fn check_port(number: i64, path: &str, errors: &mut Errors) {
-    errors.extend(
-        names::port_number(number)
-            .into_iter()
-            .map(|text| FieldError::invalid(path, number, text)),
-    );
+    found
 }

@@ -50,8 +50,17 @@ pub(super) fn fill_pod_spec(spec: &mut Value) {
     }
 }
 
+/// Fills in a pod template, which Go always has a spec for.
+pub(super) fn fill_template(template: &mut Value) {
+    fill(template, "spec", json!({}));
+    if let Some(spec) = at_mut(template, "spec") {
+        fill_pod_spec(spec);
+    }
+}
+
 /// What only pods get, not templates: requests follow limits, service links are on.
 pub(super) fn fill_pod(pod: &mut Value) {
+    fill(pod, "spec", json!({}));
     let Some(spec) = at_mut(pod, "spec") else {
         return;
     };

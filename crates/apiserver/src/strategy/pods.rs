@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::{
     fill::{at, at_mut, fill, is_unset, items, list, schema_defaults, text},
     limits::apply_ranges,
-    pod_check::check_pod_spec,
+    pod_check::{self, check_new_pod, check_pod},
     pod_spec::fill_pod,
     rules::Errors,
 };
@@ -78,6 +78,10 @@ impl Strategy for Pods {
     fn prepare_create(&self, cx: &Context<'_>, object: &mut Value) {
         generic::prepare_create(cx, object);
         object["status"] = json!({"phase": "Pending", "qosClass": quality_of_service(object)});
+        let grace = at(object, "spec.terminationGracePeriodSeconds").as_i64();
+        if grace.is_some_and(|seconds| seconds < 0) {
+            object["spec"]["terminationGracePeriodSeconds"] = 1.into();
+        }
         if !list(object, "spec.schedulingGates").is_empty() {
             object["status"]["conditions"] = json!([{
                 "type": "PodScheduled",
@@ -114,10 +118,11 @@ impl Strategy for Pods {
         if old.is_some() || !object["spec"].is_object() {
             return Ok(());
         }
+        apply_ranges(cx, object)?;
         service_account(cx, object)?;
         priority(cx, object)?;
-        apply_ranges(cx, object)?;
         tolerations(&mut object["spec"]);
+        runtime(cx, object)?;
         // Limit ranges may have raised it.
         object["status"]["qosClass"] = quality_of_service(object).into();
         Ok(())
@@ -125,7 +130,8 @@ impl Strategy for Pods {
 
     fn validate_create(&self, _: &Context<'_>, object: &Value) -> Errors {
         let mut errors = Errors::new();
-        check_pod_spec(&object["spec"], "spec", &mut errors);
+        check_pod(object, &mut errors);
+        check_new_pod(object, &mut errors);
         errors
     }
 
@@ -134,11 +140,23 @@ impl Strategy for Pods {
         if !cx.subresource.is_empty() {
             return errors;
         }
-        check_pod_spec(&new["spec"], "spec", &mut errors);
+        check_pod(new, &mut errors);
         if allowed_changes_undone(&new["spec"], &old["spec"]) != old["spec"] {
             errors.push(FieldError::forbidden("spec", IMMUTABLE));
         }
         errors
+    }
+
+    fn warnings(&self, cx: &Context<'_>, object: &Value, _: Option<&Value>) -> Vec<String> {
+        if cx.subresource.is_empty() {
+            pod_check::warnings(&object["spec"])
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn qualifies_finalizers(&self) -> bool {
+        true
     }
 
     fn selectable_fields(&self) -> &[SelectableField] {
@@ -373,6 +391,14 @@ fn priority(cx: &Context<'_>, pod: &mut Value) -> Result<(), Status> {
         Some(parse(&found.body))
     };
     let class = class.unwrap_or_else(|| json!({"value": 0}));
+    let policy = text(&class, "preemptionPolicy");
+    let policy = if policy.is_empty() {
+        "PreemptLowerPriority"
+    } else {
+        policy
+    }
+    .to_owned();
+    own_choice(pod, &class["value"], &policy)?;
     let spec = &mut pod["spec"];
     if name.is_empty()
         && let Some(name) = at(&class, "metadata.name").as_str()
@@ -380,11 +406,96 @@ fn priority(cx: &Context<'_>, pod: &mut Value) -> Result<(), Status> {
         spec["priorityClassName"] = name.into();
     }
     spec["priority"] = class["value"].clone();
-    let policy = class["preemptionPolicy"]
-        .as_str()
-        .unwrap_or("PreemptLowerPriority")
-        .to_owned();
     fill(spec, "preemptionPolicy", policy);
+    Ok(())
+}
+
+/// A pod may repeat what its class says, but not choose for itself.
+fn own_choice(pod: &Value, value: &Value, policy: &str) -> Result<(), Status> {
+    let refuse = |what: &str, own: &str, computed: &str| {
+        let why = format!(
+            "the {what} ({own}) must not be provided in pod spec; priority admission controller \
+             computed {computed} from the given PriorityClass name"
+        );
+        let resource = GroupResource::new("", "pods");
+        Err(Status::forbidden(
+            &resource,
+            text(pod, "metadata.name"),
+            why,
+        ))
+    };
+    let own = at(pod, "spec.priority");
+    if !own.is_null() && own != value {
+        let computed = value.as_i64().unwrap_or(0).to_string();
+        return refuse("integer value of priority", &own.to_string(), &computed);
+    }
+    let own = text(pod, "spec.preemptionPolicy");
+    if !own.is_empty() && own != policy {
+        return refuse("string value of PreemptionPolicy", own, policy);
+    }
+    Ok(())
+}
+
+/// What the pod's runtime adds: overhead, node selector and tolerations.
+fn runtime(cx: &Context<'_>, pod: &mut Value) -> Result<(), Status> {
+    let refuse = |pod: &Value, why: String| {
+        let resource = GroupResource::new("", "pods");
+        let why = format!("pod rejected: {why}");
+        Err(Status::forbidden(
+            &resource,
+            text(pod, "metadata.name"),
+            why,
+        ))
+    };
+    let name = text(pod, "spec.runtimeClassName").to_owned();
+    let mut class = Value::Null;
+    if !at(pod, "spec.runtimeClassName").is_null() {
+        let key = ResourceKey::new("node.k8s.io", "runtimeclasses");
+        let Some(found) = cx.state.get(&key, &ObjectKey::new("", &name)) else {
+            return refuse(pod, format!("RuntimeClass \"{name}\" not found"));
+        };
+        class = serde_json::from_slice(&found.body).unwrap_or_default();
+    }
+    let fixed = at(&class, "overhead.podFixed");
+    let own = at(pod, "spec.overhead");
+    if fixed.is_null() && !own.is_null() {
+        let why = "Pod Overhead set without corresponding RuntimeClass defined Overhead";
+        return refuse(pod, why.to_owned());
+    }
+    if !fixed.is_null() {
+        if !own.is_null() && own != fixed {
+            let why = "Pod's Overhead doesn't match RuntimeClass's defined Overhead";
+            return refuse(pod, why.to_owned());
+        }
+        pod["spec"]["overhead"] = fixed.clone();
+    }
+    schedule_for(pod, &class["scheduling"]).or_else(|why| refuse(pod, why))
+}
+
+/// Adds where a runtime's pods can run.
+fn schedule_for(pod: &mut Value, scheduling: &Value) -> Result<(), String> {
+    let spec = &mut pod["spec"];
+    for (key, value) in scheduling["nodeSelector"].as_object().into_iter().flatten() {
+        fill(spec, "nodeSelector", json!({}));
+        let own = &spec["nodeSelector"][key.as_str()];
+        if !own.is_null() && own != value {
+            return Err(format!(
+                "conflict: runtimeClass.scheduling.nodeSelector[{key}] = {}; \
+                 pod.spec.nodeSelector[{key}] = {}",
+                value.as_str().unwrap_or_default(),
+                own.as_str().unwrap_or_default()
+            ));
+        }
+        spec["nodeSelector"][key.as_str()] = value.clone();
+    }
+    for toleration in list(scheduling, "tolerations") {
+        fill(spec, "tolerations", json!([]));
+        if let Some(own) = at_mut(spec, "tolerations").and_then(Value::as_array_mut)
+            && !own.contains(toleration)
+        {
+            own.push(toleration.clone());
+        }
+    }
     Ok(())
 }
 

@@ -30,12 +30,20 @@ pub(super) struct Rules {
     pub(super) defaults: fn(&mut Value),
     /// Runs after the generic preparation of a new object.
     pub(super) on_create: fn(&mut Value),
+    /// Runs after the generic preparation of a change, new before old.
+    pub(super) on_update: fn(&mut Value, &Value),
     /// Adds to a new object what depends on others, or refuses it.
     pub(super) admit: Admit,
     /// Mistakes in an object, new or changed.
     pub(super) check: fn(&Value, &mut Errors),
-    /// Mistakes in a change, new before old.
+    /// Mistakes in a new object, besides those of `check`, which come first.
+    pub(super) check_new: fn(&Value, &mut Errors),
+    /// Mistakes in a change, new before old; after those of `check`.
     pub(super) check_change: fn(&Value, &Value, &mut Errors),
+    /// Mistakes in a status, new before old.
+    pub(super) check_status: fn(&Value, &Value, &mut Errors),
+    /// Remarks that do not stop a write of an object.
+    pub(super) warnings: fn(&Value) -> Vec<String>,
     /// Names.
     pub(super) name: CheckName,
     /// Fields for selectors.
@@ -48,6 +56,8 @@ pub(super) struct Rules {
     pub(super) creates_on_update: bool,
     /// Whether PUT may leave the version out.
     pub(super) unconditional: bool,
+    /// Whether finalizers must be qualified.
+    pub(super) qualifies_finalizers: bool,
     /// Rewrites stored objects, and objects to be stored.
     pub(super) conversion: Option<(Rewrite, Rewrite)>,
 }
@@ -82,15 +92,20 @@ impl Rules {
             root: flotilla_machinery::builtin::schema().find(row.type_name),
             defaults: |_| {},
             on_create: |_| {},
+            on_update: |_, _| {},
             admit: |_, _| Ok(()),
             check: |_, _| {},
+            check_new: |_, _| {},
             check_change: |_, _, _| {},
+            check_status: |_, _, _| {},
+            warnings: |_| Vec::new(),
             name: generic::check_subdomain,
             fields: Vec::new(),
             propagation: Propagation::Background,
             returns_deleted: RETURNS_DELETED.contains(&row.plural),
             creates_on_update: false,
             unconditional: !CONDITIONAL.contains(&row.plural),
+            qualifies_finalizers: row.group != "admissionregistration.k8s.io",
             conversion: None,
         }
     }
@@ -118,6 +133,13 @@ impl Strategy for Rules {
         (self.on_create)(object);
     }
 
+    fn prepare_update(&self, cx: &Context<'_>, new: &mut Value, old: &Value) {
+        if cx.subresource.is_empty() {
+            (self.on_update)(new, old);
+        }
+        generic::prepare_update(cx, new, old);
+    }
+
     fn allocate(
         &self,
         cx: &Context<'_>,
@@ -134,20 +156,37 @@ impl Strategy for Rules {
     fn validate_create(&self, _: &Context<'_>, object: &Value) -> Errors {
         let mut errors = Errors::new();
         (self.check)(object, &mut errors);
+        (self.check_new)(object, &mut errors);
         errors
     }
 
     fn validate_update(&self, cx: &Context<'_>, new: &Value, old: &Value) -> Errors {
         let mut errors = Errors::new();
-        if cx.subresource.is_empty() {
-            (self.check)(new, &mut errors);
-            (self.check_change)(new, old, &mut errors);
+        match cx.subresource {
+            "" => {
+                (self.check)(new, &mut errors);
+                (self.check_change)(new, old, &mut errors);
+            }
+            "status" => (self.check_status)(new, old, &mut errors),
+            _ => {}
         }
         errors
     }
 
+    fn warnings(&self, cx: &Context<'_>, object: &Value, _: Option<&Value>) -> Vec<String> {
+        if cx.subresource.is_empty() {
+            (self.warnings)(object)
+        } else {
+            Vec::new()
+        }
+    }
+
     fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
         (self.name)(name, prefix)
+    }
+
+    fn qualifies_finalizers(&self) -> bool {
+        self.qualifies_finalizers
     }
 
     fn selectable_fields(&self) -> &[SelectableField] {
@@ -212,21 +251,4 @@ pub(super) fn one_of(value: &Value, path: &str, supported: &[&str], errors: &mut
         text if supported.contains(&text) => {}
         text => errors.push(FieldError::not_supported(path, text, supported)),
     }
-}
-
-/// Text must satisfy a name rule; empty text is required instead.
-pub(super) fn named(value: &Value, path: &str, rule: fn(&str) -> Vec<String>, errors: &mut Errors) {
-    match value.as_str().unwrap_or_default() {
-        "" => errors.push(FieldError::required(path, "")),
-        text => complain(path, text, rule(text), errors),
-    }
-}
-
-/// One error for each complaint about a value.
-pub(super) fn complain(path: &str, value: &str, complaints: Vec<String>, errors: &mut Errors) {
-    errors.extend(
-        complaints
-            .into_iter()
-            .map(|text| FieldError::invalid(path, value, text)),
-    );
 }

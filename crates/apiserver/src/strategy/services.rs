@@ -1,22 +1,17 @@
-//! Services: defaults, what changes with the type, and validity. Addresses are dealt out in
-//! [`super::addresses`].
+//! Services: defaults, and what changes with the type. Addresses are dealt out in
+//! [`super::addresses`], mistakes are found in [`super::service_check`].
 //!
-//! Source: Kubernetes v1.35, `pkg/apis/core/v1/defaults.go`, `pkg/registry/core/service`,
-//! `pkg/apis/core/validation` (ValidateService, ValidateServiceUpdate).
+//! Source: Kubernetes v1.35, `pkg/apis/core/v1/defaults.go`, `pkg/registry/core/service`.
 
-use std::collections::BTreeSet;
-
-use flotilla_machinery::{
-    builtin, names,
-    status::{FieldError, Status},
-};
+use flotilla_machinery::{builtin, group::GroupKind, names, status::Status};
 use serde_json::{Value, json};
 
 use super::{
     addresses::Addresses,
-    fill::{at, fill, is_unset, items, list, schema_defaults, text},
-    pod_check::{PROTOCOLS, check_port},
-    rules::{Errors, complain, one_of},
+    field::check,
+    fill::{at_mut, fill, is_unset, items, list, schema_defaults, text},
+    rules::Errors,
+    service_check,
 };
 use crate::registry::{Context, SelectableField, Strategy, generic};
 
@@ -46,19 +41,32 @@ impl Strategy for Services {
         if let Some(root) = builtin::kind("", "v1", "Service") {
             schema_defaults(object, root);
         }
+        fill(object, "spec", json!({}));
         if object["spec"].is_object() {
             fill_spec(&mut object["spec"]);
+        }
+        if text(object, "spec.type") == "LoadBalancer"
+            && let Some(status) = at_mut(object, "status.loadBalancer")
+        {
+            for entry in items(status, "ingress").filter(|entry| !is_unset(entry.get("ip"))) {
+                fill(entry, "ipMode", "VIP");
+            }
         }
     }
 
     fn prepare_create(&self, cx: &Context<'_>, object: &mut Value) {
         generic::prepare_create(cx, object);
         object["status"] = json!({"loadBalancer": {}});
+        let spec = &mut object["spec"];
+        if !is_unset(spec.get("clusterIP")) && list(spec, "clusterIPs").is_empty() {
+            spec["clusterIPs"] = json!([spec["clusterIP"]]);
+        }
     }
 
     fn prepare_update(&self, cx: &Context<'_>, new: &mut Value, old: &Value) {
         generic::prepare_update(cx, new, old);
         if cx.subresource.is_empty() && new["spec"].is_object() {
+            follow_address(&mut new["spec"], &old["spec"]);
             keep_allocated(&mut new["spec"], &old["spec"]);
             drop_unneeded(&mut new["spec"], &old["spec"]);
         }
@@ -73,6 +81,18 @@ impl Strategy for Services {
         if !cx.subresource.is_empty() || !object["spec"].is_object() {
             return Ok(());
         }
+        let mut errors = Errors::new();
+        check(&object["spec"], "spec", &mut errors, |spec| {
+            service_check::cluster_addresses(spec, old);
+        });
+        if !errors.is_empty() {
+            let name = text(object, "metadata.name");
+            return Err(Status::invalid(
+                &GroupKind::new("", "Service"),
+                name,
+                errors,
+            ));
+        }
         self.addresses.allocate(cx, object, old)
     }
 
@@ -82,35 +102,35 @@ impl Strategy for Services {
 
     fn validate_create(&self, _: &Context<'_>, object: &Value) -> Errors {
         let mut errors = Errors::new();
-        check_spec(&object["spec"], &mut errors);
+        check(object, "", &mut errors, |service| {
+            service_check::check(service, None);
+        });
         errors
     }
 
     fn validate_update(&self, cx: &Context<'_>, new: &Value, old: &Value) -> Errors {
         let mut errors = Errors::new();
-        if !cx.subresource.is_empty() {
-            return errors;
-        }
-        check_spec(&new["spec"], &mut errors);
-        let has_ip = |object: &Value| text(object, "spec.type") != "ExternalName";
-        let (new_ips, old_ips) = (at(new, "spec.clusterIPs"), at(old, "spec.clusterIPs"));
-        if has_ip(new) && has_ip(old) && new_ips.get(0) != old_ips.get(0) {
-            let detail = "may not change once set";
-            errors.push(FieldError::invalid(
-                "spec.clusterIPs[0]",
-                new_ips.clone(),
-                detail,
-            ));
-        }
-        let family = |object: &Value| at(object, "spec.ipFamilies").get(0).cloned();
-        if has_ip(new) && has_ip(old) && family(old).is_some() && family(new) != family(old) {
-            errors.push(FieldError::invalid(
-                "spec.ipFamilies[0]",
-                family(new).unwrap_or_default(),
-                "may not change once set",
-            ));
-        }
+        check(new, "", &mut errors, |service| match cx.subresource {
+            "" => {
+                service_check::check_change(service, old);
+                service_check::check(service, Some(old));
+            }
+            "status" => {
+                let status = service.at("status.loadBalancer");
+                let kind = text(new, "spec.type");
+                service_check::balancer_status(&status, &old["status"]["loadBalancer"], kind);
+            }
+            _ => {}
+        });
         errors
+    }
+
+    fn warnings(&self, cx: &Context<'_>, object: &Value, _: Option<&Value>) -> Vec<String> {
+        if cx.subresource.is_empty() {
+            service_check::warnings(object)
+        } else {
+            Vec::new()
+        }
     }
 
     fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
@@ -120,6 +140,10 @@ impl Strategy for Services {
             name.into()
         };
         names::dns1035_label(&name)
+    }
+
+    fn qualifies_finalizers(&self) -> bool {
+        true
     }
 
     fn selectable_fields(&self) -> &[SelectableField] {
@@ -165,7 +189,8 @@ fn fill_spec(spec: &mut Value) {
     }
 }
 
-fn is_reached_from_outside(spec: &Value) -> bool {
+/// Whether clients outside the cluster reach the service.
+pub(super) fn is_reached_from_outside(spec: &Value) -> bool {
     match text(spec, "type") {
         "LoadBalancer" | "NodePort" => true,
         "ClusterIP" => !list(spec, "externalIPs").is_empty(),
@@ -185,6 +210,20 @@ pub(super) fn needs_node_ports(spec: &Value) -> bool {
 /// Whether the balancer asks nodes for their health at a port of its own.
 pub(super) fn needs_health_port(spec: &Value) -> bool {
     text(spec, "type") == "LoadBalancer" && text(spec, "externalTrafficPolicy") == "Local"
+}
+
+/// A client that knows only the one address and changes it means the first of the list too.
+fn follow_address(new: &mut Value, old: &Value) {
+    if new["clusterIP"] == old["clusterIP"] || new["clusterIPs"] != old["clusterIPs"] {
+        return;
+    }
+    if is_unset(new.get("clusterIP")) {
+        new.as_object_mut().map(|spec| spec.remove("clusterIPs"));
+    } else if !list(new, "clusterIPs").is_empty() {
+        new["clusterIPs"][0] = new["clusterIP"].clone();
+    } else {
+        new["clusterIPs"] = json!([new["clusterIP"]]);
+    }
 }
 
 /// An update that leaves out what the server chose keeps it.
@@ -223,7 +262,13 @@ fn drop_unneeded(new: &mut Value, old: &Value) {
     let mut clear: Vec<&str> = Vec::new();
     let same = |new: &Value, key: &str| new[key] == old[key];
     if text(new, "type") == "ExternalName" && text(old, "type") != "ExternalName" {
-        for key in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
+        for key in [
+            "clusterIP",
+            "clusterIPs",
+            "ipFamilies",
+            "ipFamilyPolicy",
+            "internalTrafficPolicy",
+        ] {
             if same(new, key) {
                 clear.push(key);
             }
@@ -257,127 +302,4 @@ fn drop_unneeded(new: &mut Value, old: &Value) {
 
 pub(super) fn is_zero(value: &Value) -> bool {
     value.as_i64().unwrap_or(0) == 0
-}
-
-fn check_spec(spec: &Value, errors: &mut Errors) {
-    let kind = text(spec, "type");
-    let types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
-    one_of(&spec["type"], "spec.type", &types, errors);
-    one_of(
-        &spec["sessionAffinity"],
-        "spec.sessionAffinity",
-        &["ClientIP", "None"],
-        errors,
-    );
-    let is_headless = text(spec, "clusterIP") == "None";
-    if list(spec, "ports").is_empty() && !is_headless && kind != "ExternalName" {
-        errors.push(FieldError::required("spec.ports", ""));
-    }
-    if kind == "LoadBalancer" && is_headless {
-        let detail = "may not be set to 'None' for LoadBalancer services";
-        errors.push(FieldError::invalid("spec.clusterIPs[0]", "None", detail));
-    }
-    if kind == "NodePort" && is_headless {
-        let detail = "may not be set to 'None' for NodePort services";
-        errors.push(FieldError::invalid("spec.clusterIPs[0]", "None", detail));
-    }
-    if kind == "ExternalName" {
-        let name = text(spec, "externalName");
-        match name.trim_end_matches('.') {
-            "" => errors.push(FieldError::required("spec.externalName", "")),
-            host => complain(
-                "spec.externalName",
-                name,
-                names::dns1123_subdomain(host),
-                errors,
-            ),
-        }
-    }
-    check_ports(spec, kind, errors);
-    for (key, value) in spec["selector"].as_object().into_iter().flatten() {
-        for complaint in names::qualified_name(key) {
-            errors.push(FieldError::invalid(
-                "spec.selector",
-                key.as_str(),
-                complaint,
-            ));
-        }
-        let value = value.as_str().unwrap_or_default();
-        for complaint in names::label_value(value) {
-            errors.push(FieldError::invalid("spec.selector", value, complaint));
-        }
-    }
-    if !is_unset(spec.get("externalTrafficPolicy")) {
-        let path = "spec.externalTrafficPolicy";
-        if is_reached_from_outside(spec) {
-            one_of(
-                &spec["externalTrafficPolicy"],
-                path,
-                &["Cluster", "Local"],
-                errors,
-            );
-        } else {
-            let detail = "may only be set for externally-accessible services";
-            errors.push(FieldError::invalid(
-                path,
-                spec["externalTrafficPolicy"].clone(),
-                detail,
-            ));
-        }
-    }
-}
-
-fn check_ports(spec: &Value, kind: &str, errors: &mut Errors) {
-    let ports = list(spec, "ports");
-    let (mut seen_names, mut seen_ports) = (BTreeSet::new(), BTreeSet::new());
-    for (index, port) in ports.iter().enumerate() {
-        let path = format!("spec.ports[{index}]");
-        let name = text(port, "name");
-        if name.is_empty() {
-            if ports.len() > 1 {
-                errors.push(FieldError::required(format!("{path}.name"), ""));
-            }
-        } else {
-            complain(
-                &format!("{path}.name"),
-                name,
-                names::dns1123_label(name),
-                errors,
-            );
-            if !seen_names.insert(name) {
-                errors.push(FieldError::duplicate(format!("{path}.name"), name));
-            }
-        }
-        let number = port["port"].as_i64().unwrap_or(0);
-        check_port(number, &format!("{path}.port"), errors);
-        one_of(
-            &port["protocol"],
-            &format!("{path}.protocol"),
-            &PROTOCOLS,
-            errors,
-        );
-        match &port["targetPort"] {
-            Value::String(name) => {
-                complain(
-                    &format!("{path}.targetPort"),
-                    name,
-                    names::port_name(name),
-                    errors,
-                );
-            }
-            target => check_port(
-                target.as_i64().unwrap_or(0),
-                &format!("{path}.targetPort"),
-                errors,
-            ),
-        }
-        if kind == "ClusterIP" && !is_zero(&port["nodePort"]) {
-            let detail = "may not be used when `type` is 'ClusterIP'";
-            errors.push(FieldError::forbidden(format!("{path}.nodePort"), detail));
-        }
-        if !seen_ports.insert((text(port, "protocol"), number)) {
-            let value = json!({"protocol": port["protocol"], "port": number});
-            errors.push(FieldError::duplicate(path, value));
-        }
-    }
 }

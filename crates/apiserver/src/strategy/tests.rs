@@ -588,7 +588,7 @@ fn mistakes_in_other_kinds_are_named() {
             "",
             "persistentvolumeclaims",
             json!({"spec": {"resources": {"requests": {"storage": "1Gi"}}}}),
-            "spec.accessModes: Required value",
+            "spec.accessModes: Required value: at least 1 access mode is required",
         ),
         (
             "policy",

@@ -1,24 +1,25 @@
-//! Workloads: apps, batch, and the old replication controller.
+//! Workloads: apps, batch, and the old replication controller. Their mistakes are found in
+//! [`super::workload_check`] and [`super::job_check`].
 //!
-//! Source: Kubernetes v1.35, `pkg/apis/{apps,batch}/v1/defaults.go`, `pkg/apis/{apps,batch}/validation`.
+//! Source: Kubernetes v1.35, `pkg/apis/{apps,batch}/v1/defaults.go`.
 
-use flotilla_machinery::{
-    builtin::ResourceRow,
-    labels::{Selector, validate_label_selector},
-    status::FieldError,
-};
+use flotilla_machinery::{builtin::ResourceRow, status::FieldError};
 use serde_json::{Value, json};
 
 use super::{
-    fill::{at, at_mut, fill, is_unset, items, list, map_at, text},
-    pod_check::check_pod_spec,
-    pod_spec::fill_pod_spec,
-    rules::{Errors, Rules, complain, immutable, not_negative, one_of},
+    field::check,
+    fill::{at, at_mut, fill, is_unset, items, map_at, text},
+    job_check::{cron_job, job, job_kept, new_cron_job},
+    job_status::job_status,
+    pod_check::check_template,
+    pod_spec,
+    rules::{Errors, Rules, immutable, not_negative},
+    workload_check::{
+        DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET, daemon_set, deployment,
+        new_stateful_set, replica_set, replication_controller, selector_kept, stateful_set, status,
+    },
 };
 use crate::registry::{Propagation, generic};
-
-/// Names of jobs end up in the names and labels of pods, with a suffix of 11 for cron jobs.
-const CRON_JOB_NAME_MAX: usize = 52;
 
 /// The rules of a workload, `None` for other resources.
 pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
@@ -26,60 +27,82 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
     Some(match (row.group, row.plural) {
         ("apps", "deployments") => Rules {
             defaults: fill_deployment,
-            check: check_deployment,
+            check: deployment,
             check_change: selector_kept,
+            check_status: |new, old, errors| status(&DEPLOYMENT, new, old, errors),
             ..rules
         },
         ("apps", "replicasets") => Rules {
             defaults: fill_replica_set,
-            check: check_selected,
+            check: replica_set,
             check_change: selector_kept,
+            check_status: |new, old, errors| status(&REPLICA_SET, new, old, errors),
             ..rules
         }
         .with_fields(&["status.replicas"]),
         ("apps", "statefulsets") => Rules {
             defaults: fill_stateful_set,
-            check: check_stateful_set,
+            check: stateful_set,
+            on_create: without_gated,
+            on_update: |set, _| without_gated(set),
+            check_new: new_stateful_set,
             check_change: stateful_set_kept,
+            check_status: |new, old, errors| status(&STATEFUL_SET, new, old, errors),
+            name: generic::check_label,
             ..rules
         },
         ("apps", "daemonsets") => Rules {
             defaults: fill_daemon_set,
-            check: check_selected,
+            on_create: |object| annotate_generation(object, 1),
+            on_update: count_generation,
+            check: daemon_set,
             check_change: selector_kept,
+            check_status: |new, old, errors| status(&DAEMON_SET, new, old, errors),
             ..rules
         },
         ("apps", "controllerrevisions") => Rules {
             check: |object, errors| not_negative(object, "revision", errors),
+            check_new: |object, errors| {
+                check(&object["data"], "data", errors, |data| match data.value {
+                    Value::Null => data.required("data is mandatory"),
+                    Value::Object(_) => {}
+                    _ => data.required("data must be a valid JSON object"),
+                });
+            },
             check_change: |new, old, errors| immutable(new, old, "data", errors),
             ..rules
         },
         ("batch", "jobs") => Rules {
             defaults: fill_job,
             on_create: select_own_pods,
-            check: check_job,
+            check: job,
             check_change: job_kept,
+            check_status: job_status,
             propagation: Propagation::Orphan,
             ..rules
         }
         .with_fields(&["status.successful"]),
         ("batch", "cronjobs") => Rules {
             defaults: fill_cron_job,
-            check: check_cron_job,
+            check: cron_job,
+            check_new: new_cron_job,
             ..rules
         },
         ("", "replicationcontrollers") => Rules {
             defaults: fill_replication_controller,
-            check: check_replication_controller,
+            check: replication_controller,
+            check_status: |new, old, errors| status(&REPLICA_SET, new, old, errors),
             propagation: Propagation::Orphan,
             ..rules
         }
         .with_fields(&["status.replicas"]),
         ("", "podtemplates") => Rules {
             defaults: |object| {
-                if let Some(spec) = at_mut(object, "template.spec") {
-                    fill_pod_spec(spec);
-                }
+                fill(object, "template", json!({}));
+                pod_spec::fill_template(&mut object["template"]);
+            },
+            check: |object, errors| {
+                check(&object["template"], "template", errors, check_template);
             },
             ..rules
         },
@@ -88,9 +111,11 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
 }
 
 fn fill_template(object: &mut Value) {
-    if let Some(spec) = at_mut(object, "spec.template.spec") {
-        fill_pod_spec(spec);
-    }
+    let Some(spec) = at_mut(object, "spec").filter(|spec| spec.is_object()) else {
+        return;
+    };
+    fill(spec, "template", json!({}));
+    pod_spec::fill_template(&mut spec["template"]);
 }
 
 fn fill_deployment(object: &mut Value) {
@@ -113,6 +138,11 @@ fn fill_deployment(object: &mut Value) {
 
 fn fill_replica_set(object: &mut Value) {
     fill_template(object);
+    fill_replicas(object);
+}
+
+/// One replica, and the labels of the template.
+fn fill_replicas(object: &mut Value) {
     let labels = at(object, "spec.template.metadata.labels").clone();
     if labels.is_object() && at(object, "metadata.labels").is_null() {
         object["metadata"]["labels"] = labels;
@@ -124,7 +154,10 @@ fn fill_replica_set(object: &mut Value) {
 
 fn fill_replication_controller(object: &mut Value) {
     let labels = at(object, "spec.template.metadata.labels").clone();
-    fill_replica_set(object);
+    if !at(object, "spec.template").is_null() {
+        fill_template(object);
+    }
+    fill_replicas(object);
     if let Some(spec) = at_mut(object, "spec")
         && labels.is_object()
     {
@@ -168,6 +201,10 @@ fn fill_stateful_set(object: &mut Value) {
 
 fn fill_daemon_set(object: &mut Value) {
     fill_template(object);
+    let annotations = at(object, "metadata.annotations");
+    if annotations.get(TEMPLATE_GENERATION).is_none() {
+        annotate_generation(object, 0);
+    }
     let Some(spec) = at_mut(object, "spec") else {
         return;
     };
@@ -179,6 +216,38 @@ fn fill_daemon_set(object: &mut Value) {
         fill(strategy, "rollingUpdate", json!({}));
         fill(&mut strategy["rollingUpdate"], "maxUnavailable", 1);
         fill(&mut strategy["rollingUpdate"], "maxSurge", 0);
+    }
+}
+
+/// Where the number of the template is kept since it has no field.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+fn annotate_generation(object: &mut Value, generation: u64) {
+    if let Some(metadata) = object.get_mut("metadata")
+        && let Some(annotations) = map_at(metadata, "annotations")
+    {
+        annotations.insert(
+            TEMPLATE_GENERATION.to_owned(),
+            generation.to_string().into(),
+        );
+    }
+}
+
+/// The number goes up with each change of the template.
+fn count_generation(new: &mut Value, old: &Value) {
+    let annotations = at(old, "metadata.annotations");
+    let before = annotations[TEMPLATE_GENERATION].as_str();
+    let before: u64 = before.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let changes = at(new, "spec.template") != at(old, "spec.template");
+    annotate_generation(new, before + u64::from(changes));
+}
+
+/// How many pods may be missing during an update cannot be said yet upstream.
+fn without_gated(set: &mut Value) {
+    if let Some(rolling) = at_mut(set, "spec.updateStrategy.rollingUpdate")
+        && let Some(rolling) = rolling.as_object_mut()
+    {
+        rolling.remove("maxUnavailable");
     }
 }
 
@@ -198,6 +267,7 @@ fn fill_job(object: &mut Value) {
         fill(spec, "completions", 1);
     }
     fill(spec, "parallelism", 1);
+    fill(spec, "manualSelector", false);
     let per_index = spec["backoffLimitPerIndex"].is_number();
     fill(spec, "backoffLimit", if per_index { i32::MAX } else { 6 });
     fill(spec, "completionMode", "NonIndexed");
@@ -242,6 +312,7 @@ fn select_own_pods(object: &mut Value) {
         labels.insert(format!("{prefix}controller-uid"), uid.clone().into());
         labels.insert(format!("{prefix}job-name"), name.clone().into());
     }
+    let template = Value::Object(labels.clone());
     fill(spec, "selector", json!({}));
     fill(&mut spec["selector"], "matchLabels", json!({}));
     fill(
@@ -249,146 +320,24 @@ fn select_own_pods(object: &mut Value) {
         "batch.kubernetes.io/controller-uid",
         uid,
     );
+    // A job without labels has those of its pods.
+    let is_bare = |labels: &Value| labels.as_object().is_none_or(|labels| labels.is_empty());
+    if is_bare(at(object, "metadata.labels")) {
+        object["metadata"]["labels"] = template;
+    }
 }
 
 fn fill_cron_job(object: &mut Value) {
-    if let Some(spec) = at_mut(object, "spec.jobTemplate.spec.template.spec") {
-        fill_pod_spec(spec);
-    }
-    let Some(spec) = at_mut(object, "spec") else {
+    let Some(spec) = at_mut(object, "spec").filter(|spec| spec.is_object()) else {
         return;
     };
+    fill(spec, "jobTemplate", json!({}));
+    fill(&mut spec["jobTemplate"], "spec", json!({}));
+    fill_template(&mut spec["jobTemplate"]);
     fill(spec, "concurrencyPolicy", "Allow");
     fill(spec, "suspend", false);
     fill(spec, "successfulJobsHistoryLimit", 3);
     fill(spec, "failedJobsHistoryLimit", 1);
-}
-
-/// Replicas, selector, and a template that the selector matches and that may restart for ever.
-fn check_selected(object: &Value, errors: &mut Errors) {
-    not_negative(object, "spec.replicas", errors);
-    not_negative(object, "spec.minReadySeconds", errors);
-    not_negative(object, "spec.revisionHistoryLimit", errors);
-    let selector = at(object, "spec.selector");
-    if selector.is_null() {
-        errors.push(FieldError::required("spec.selector", ""));
-    } else {
-        errors.extend(validate_label_selector(selector, "spec.selector"));
-        let is_empty = list(selector, "matchExpressions").is_empty()
-            && at(selector, "matchLabels")
-                .as_object()
-                .is_none_or(|labels| labels.is_empty());
-        if is_empty {
-            let kind = text(object, "kind").to_lowercase();
-            let detail = format!("empty selector is invalid for {kind}");
-            errors.push(FieldError::invalid(
-                "spec.selector",
-                selector.clone(),
-                detail,
-            ));
-        } else if let Ok(selector) = Selector::from_value(selector) {
-            check_template_labels(object, &selector, errors);
-        }
-    }
-    check_template(object, errors);
-}
-
-fn check_template_labels(object: &Value, selector: &Selector, errors: &mut Errors) {
-    let labels = at(object, "spec.template.metadata.labels");
-    if !selector.matches_labels(labels.as_object()) {
-        let value = if labels.is_null() {
-            json!({})
-        } else {
-            labels.clone()
-        };
-        let detail = "`selector` does not match template `labels`";
-        errors.push(FieldError::invalid(
-            "spec.template.metadata.labels",
-            value,
-            detail,
-        ));
-    }
-}
-
-fn check_template(object: &Value, errors: &mut Errors) {
-    let spec = at(object, "spec.template.spec");
-    check_pod_spec(spec, "spec.template.spec", errors);
-    restarts_always(spec, errors);
-}
-
-fn restarts_always(spec: &Value, errors: &mut Errors) {
-    if matches!(text(spec, "restartPolicy"), "OnFailure" | "Never") {
-        let path = "spec.template.spec.restartPolicy";
-        errors.push(FieldError::not_supported(
-            path,
-            text(spec, "restartPolicy"),
-            &["Always"],
-        ));
-    }
-}
-
-fn check_deployment(object: &Value, errors: &mut Errors) {
-    check_selected(object, errors);
-    let strategy = at(object, "spec.strategy");
-    one_of(
-        &strategy["type"],
-        "spec.strategy.type",
-        &["Recreate", "RollingUpdate"],
-        errors,
-    );
-    if strategy["type"] == "Recreate" && strategy["rollingUpdate"].is_object() {
-        let detail = "may not be specified when strategy `type` is 'Recreate'";
-        errors.push(FieldError::forbidden("spec.strategy.rollingUpdate", detail));
-    }
-    let rolling = &strategy["rollingUpdate"];
-    let is_zero = |value: &Value| *value == 0 || value == "0%";
-    if is_zero(&rolling["maxUnavailable"]) && is_zero(&rolling["maxSurge"]) {
-        let path = "spec.strategy.rollingUpdate.maxUnavailable";
-        let detail = "may not be 0 when `maxSurge` is 0";
-        errors.push(FieldError::invalid(
-            path,
-            rolling["maxUnavailable"].clone(),
-            detail,
-        ));
-    }
-    not_negative(object, "spec.progressDeadlineSeconds", errors);
-    let number = |key: &str| at(object, "spec")[key].as_i64().unwrap_or(0);
-    if number("progressDeadlineSeconds") <= number("minReadySeconds") {
-        let detail = "must be greater than minReadySeconds";
-        let path = "spec.progressDeadlineSeconds";
-        errors.push(FieldError::invalid(
-            path,
-            number("progressDeadlineSeconds"),
-            detail,
-        ));
-    }
-}
-
-fn selector_kept(new: &Value, old: &Value, errors: &mut Errors) {
-    immutable(new, old, "spec.selector", errors);
-}
-
-fn check_stateful_set(object: &Value, errors: &mut Errors) {
-    check_selected(object, errors);
-    let policy = at(object, "spec.podManagementPolicy");
-    one_of(
-        policy,
-        "spec.podManagementPolicy",
-        &["OrderedReady", "Parallel"],
-        errors,
-    );
-    let kind = at(object, "spec.updateStrategy.type");
-    one_of(
-        kind,
-        "spec.updateStrategy.type",
-        &["OnDelete", "RollingUpdate"],
-        errors,
-    );
-    not_negative(
-        object,
-        "spec.updateStrategy.rollingUpdate.partition",
-        errors,
-    );
 }
 
 fn stateful_set_kept(new: &Value, old: &Value, errors: &mut Errors) {
@@ -414,132 +363,5 @@ fn stateful_set_kept(new: &Value, old: &Value, errors: &mut Errors) {
             'template', 'updateStrategy', 'revisionHistoryLimit', \
             'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
         errors.push(FieldError::forbidden("spec", detail));
-    }
-}
-
-fn check_replication_controller(object: &Value, errors: &mut Errors) {
-    not_negative(object, "spec.replicas", errors);
-    let selector = at(object, "spec.selector");
-    match selector.as_object().filter(|labels| !labels.is_empty()) {
-        None => errors.push(FieldError::required("spec.selector", "")),
-        Some(labels) => check_template_labels(object, &Selector::from_labels(labels), errors),
-    }
-    if at(object, "spec.template").is_null() {
-        errors.push(FieldError::required("spec.template", ""));
-        return;
-    }
-    check_template(object, errors);
-}
-
-fn check_job(object: &Value, errors: &mut Errors) {
-    check_job_spec(at(object, "spec"), "spec", errors);
-}
-
-fn check_job_spec(spec: &Value, path: &str, errors: &mut Errors) {
-    for key in [
-        "parallelism",
-        "completions",
-        "activeDeadlineSeconds",
-        "backoffLimit",
-        "ttlSecondsAfterFinished",
-    ] {
-        if let Some(number) = spec[key].as_i64().filter(|number| *number < 0) {
-            let detail = "must be greater than or equal to 0";
-            errors.push(FieldError::invalid(format!("{path}.{key}"), number, detail));
-        }
-    }
-    if spec["completionMode"] == "Indexed" && spec["completions"].is_null() {
-        let detail = "when completion mode is Indexed";
-        errors.push(FieldError::required(format!("{path}.completions"), detail));
-    }
-    let pod = at(spec, "template.spec");
-    let template = format!("{path}.template.spec");
-    check_pod_spec(pod, &template, errors);
-    if text(pod, "restartPolicy") == "Always" {
-        let supported = ["OnFailure", "Never"];
-        let path = format!("{template}.restartPolicy");
-        errors.push(FieldError::required(
-            path,
-            format!(
-                "valid values: {}",
-                supported.map(|value| format!("\"{value}\"")).join(", ")
-            ),
-        ));
-    }
-}
-
-fn job_kept(new: &Value, old: &Value, errors: &mut Errors) {
-    for path in [
-        "spec.selector",
-        "spec.completionMode",
-        "spec.podFailurePolicy",
-        "spec.backoffLimitPerIndex",
-    ] {
-        immutable(new, old, path, errors);
-    }
-    if at(new, "spec.completionMode") != "Indexed" {
-        immutable(new, old, "spec.completions", errors);
-    }
-    // While a job is suspended and has not started, queues may still place its pods.
-    let may_place = at(old, "spec.suspend") == true && at(old, "status.startTime").is_null();
-    let mut template = at(new, "spec.template").clone();
-    if may_place {
-        let before = at(old, "spec.template");
-        for key in ["nodeSelector", "tolerations", "affinity", "schedulingGates"] {
-            if let Some(spec) = template.get_mut("spec").and_then(Value::as_object_mut) {
-                generic::restore(spec, &before["spec"], key);
-            }
-        }
-        for key in ["labels", "annotations"] {
-            if let Some(metadata) = template.get_mut("metadata").and_then(Value::as_object_mut) {
-                generic::restore(metadata, &before["metadata"], key);
-            }
-        }
-    }
-    if template != *at(old, "spec.template") {
-        let value = at(new, "spec.template").clone();
-        errors.push(FieldError::invalid(
-            "spec.template",
-            value,
-            "field is immutable",
-        ));
-    }
-}
-
-fn check_cron_job(object: &Value, errors: &mut Errors) {
-    let schedule = text(object, "spec.schedule");
-    let is_descriptor = schedule.starts_with('@');
-    match schedule.split_whitespace().count() {
-        0 => errors.push(FieldError::required("spec.schedule", "")),
-        5 => {}
-        _ if is_descriptor => {}
-        n => {
-            let detail = format!("expected exactly 5 fields, found {n}: [{schedule}]");
-            errors.push(FieldError::invalid("spec.schedule", schedule, detail));
-        }
-    }
-    let policies = ["Allow", "Forbid", "Replace"];
-    one_of(
-        at(object, "spec.concurrencyPolicy"),
-        "spec.concurrencyPolicy",
-        &policies,
-        errors,
-    );
-    for path in [
-        "spec.startingDeadlineSeconds",
-        "spec.successfulJobsHistoryLimit",
-        "spec.failedJobsHistoryLimit",
-    ] {
-        not_negative(object, path, errors);
-    }
-    check_job_spec(
-        at(object, "spec.jobTemplate.spec"),
-        "spec.jobTemplate.spec",
-        errors,
-    );
-    let name = text(object, "metadata.name");
-    if name.len() > CRON_JOB_NAME_MAX {
-        let detail = format!("must be no more than {CRON_JOB_NAME_MAX} characters");
-        complain("metadata.name", name, vec![detail], errors);
     }
 }

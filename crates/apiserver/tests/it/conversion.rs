@@ -489,7 +489,7 @@ async fn a_service_is_reached_through_its_ready_endpoints() {
         "metadata": {"name": "hook-1", "labels": {"kubernetes.io/service-name": "hook"}},
         "addressType": "IPv4", "ports": [{"name": "https", "port": address.port()}],
         "endpoints": [
-            {"addresses": ["127.0.0.9"], "conditions": {"ready": false}},
+            {"addresses": ["192.0.2.9"], "conditions": {"ready": false}},
             {"addresses": [address.ip().to_string()], "conditions": {"ready": true}}]});
     let slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
     let reply = post(&server, slices, &slice).await;

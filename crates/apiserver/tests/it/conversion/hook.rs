@@ -74,8 +74,9 @@ impl Hook {
             .with_single_cert(vec![certificate.der().clone()], key)
             .unwrap();
         let acceptor = TlsAcceptor::from(Arc::new(config));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
         let n_calls = Arc::new(AtomicUsize::new(0));
         let counter = n_calls.clone();
         let task = tokio::spawn(async move {
@@ -102,8 +103,12 @@ impl Hook {
         }
     }
 
+    /// Where it is found from outside: endpoints must not be loopback addresses.
     pub(super) fn address(&self) -> SocketAddr {
-        self.address
+        let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
+        // Nothing is sent; the system only says which address it would send from.
+        socket.connect("192.0.2.1:9").unwrap();
+        SocketAddr::new(socket.local_addr().unwrap().ip(), self.address.port())
     }
 
     pub(super) fn url(&self) -> String {
