@@ -64,7 +64,7 @@ async fn a_service_of_two_families_has_two_addresses_until_it_has_one_or_goes() 
     let server = dual_stack().await;
     let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"},
         "spec": {"ipFamilyPolicy": "RequireDualStack", "selector": {"a": "b"},
-            "clusterIPs": ["10.1.0.9", "fd00:1::9"], "ports": [{"port": 80}]}});
+            "clusterIP": "10.1.0.9", "clusterIPs": ["10.1.0.9", "fd00:1::9"], "ports": [{"port": 80}]}});
     let reply = send(&server, "POST", SERVICES, &[], service.to_string()).await;
     assert_eq!(reply.code, 201, "{}", reply.message());
     let spec = reply.json()["spec"].clone();
