@@ -107,15 +107,15 @@ fn bind_as_a_secondary_follows_every_change() {
         });
         assert_eq!(answers(copy, "b"), ["192.0.2.77"]);
     }
-    kubectl.run("delete dnsendpoint app").out();
-    eventually("the copy forgets", LIMIT, &Vec::<String>::new(), || {
-        answers(copy, "app")
-    });
-    drop(named);
     // BIND keeps a journal of what came as a difference, and none of what came whole.
     let log = fs::read_to_string(folder.path().join("log")).unwrap_or_default();
     assert!(
         folder.path().join("copy.jnl").exists(),
         "no difference came:\n{log}"
     );
+    kubectl.run("delete dnsendpoint app").out();
+    eventually("the copy forgets", LIMIT, &Vec::<String>::new(), || {
+        answers(copy, "app")
+    });
+    drop(named);
 }
