@@ -228,7 +228,10 @@ impl Chain {
     ) -> Result<(), Error> {
         let mut plain = message[..signature.at].to_vec();
         plain[..2].copy_from_slice(&signature.original_id);
-        let n_additionals = u16::from_be_bytes([plain[10], plain[11]]) - 1;
+        // A signature in another section is none (RFC 8945 §5.1).
+        let n_additionals = u16::from_be_bytes([plain[10], plain[11]])
+            .checked_sub(1)
+            .ok_or(MessageError::BadData)?;
         plain[10..12].copy_from_slice(&n_additionals.to_be_bytes());
         let Signature {
             signed_seconds,
