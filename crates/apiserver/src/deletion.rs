@@ -93,6 +93,17 @@ fn check_preconditions(
     let kind = GroupResource::new(&*cx.resource.group, &*cx.resource.kind);
     let name = meta::text(object, "name");
     let mismatch = |what: &str, wanted: &str, found: &str, guess: &str| {
+        if &*cx.resource.plural == "namespaces" {
+            // Their storage checks by itself, in its own words.
+            let why = format!(
+                "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+            );
+            return Err(Status::conflict(
+                &GroupResource::new("", "namespaces"),
+                name,
+                why,
+            ));
+        }
         let why = format!(
             "the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). The object might \
              have been {guess}"

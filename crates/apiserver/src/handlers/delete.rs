@@ -34,6 +34,14 @@ enum Outcome {
 /// DELETE of one object.
 pub(crate) async fn delete(call: &Call) -> Result<Response<Body>, Status> {
     let options = options(call)?;
+    let unsaid = options.propagation.is_none() && options.orphan_dependents.is_none();
+    if unsaid && (&*call.resource.group, &*call.resource.plural) == ("batch", "jobs") {
+        call.warn(
+            "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set \
+             propagationPolicy=Orphan to suppress this warning"
+                .to_owned(),
+        );
+    }
     match remove(call, &call.key(), &options).await? {
         Outcome::Removed(object) if !call.resource.strategy.returns_deleted() => {
             let status =

@@ -42,8 +42,8 @@ pub(super) const PRINTERS: &[Printer] = &[
     Printer {
         group: "",
         kind: "ServiceAccount",
-        columns: &[NAME, integer("Secrets"), AGE],
-        cells: |v| vec![v.name(), v.count("secrets").into(), v.age()],
+        columns: &[NAME, AGE],
+        cells: |v| vec![v.name(), v.age()],
     },
     Printer {
         group: "",

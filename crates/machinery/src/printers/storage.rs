@@ -48,7 +48,7 @@ pub(super) const PRINTERS: &[Printer] = &[
             text("Provisioner"),
             text("ReclaimPolicy"),
             text("VolumeBindingMode"),
-            column("AllowVolumeExpansion", "boolean", 0),
+            text("AllowVolumeExpansion"),
             AGE,
         ],
         cells: storage_class,
@@ -67,7 +67,7 @@ pub(super) const PRINTERS: &[Printer] = &[
             text("Attacher"),
             text("PV"),
             text("Node"),
-            text("Attached"),
+            column("Attached", "boolean", 0),
             AGE,
         ],
         cells: |v| {
