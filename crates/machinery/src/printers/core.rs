@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::format::{View, join, or_none, since, text as text_at};
-use super::{AGE, CREATED_AT, Column, NAME, Printer, column, integer, text, wide};
+use super::{AGE, CREATED_AT, Column, NAME, Printer, column, text, wide};
 
 pub(super) const PRINTERS: &[Printer] = &[
     Printer {
