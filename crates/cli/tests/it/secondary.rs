@@ -49,13 +49,16 @@ impl Drop for Named {
 /// A DNSEndpoint with these addresses at one host, and one beside it that never changes.
 fn endpoint(targets: &str) -> String {
     format!(
-        "{{apiVersion: externaldns.k8s.io/v1alpha1, kind: DNSEndpoint,
-metadata: {{name: app, namespace: default, labels: {{k8gb.io/dnstype: local}}}},
-spec: {{endpoints: [
-{{dnsName: app.cloud.example.com, recordType: A, recordTTL: 5, targets: [{targets}]}},
-{{dnsName: b.cloud.example.com, recordType: A, recordTTL: 5, targets: [192.0.2.77]}},
-{{dnsName: c.cloud.example.com, recordType: A, recordTTL: 5, targets: [192.0.2.78]}},
-{{dnsName: d.cloud.example.com, recordType: A, recordTTL: 5, targets: [192.0.2.79]}}]}}}}"
+        "apiVersion: externaldns.k8s.io/v1alpha1
+kind: DNSEndpoint
+metadata: {{name: app, namespace: default, labels: {{k8gb.io/dnstype: local}}}}
+spec:
+  endpoints:
+  - {{dnsName: app.cloud.example.com, recordType: A, recordTTL: 5, targets: [{targets}]}}
+  - {{dnsName: b.cloud.example.com, recordType: A, recordTTL: 5, targets: [192.0.2.77]}}
+  - {{dnsName: c.cloud.example.com, recordType: A, recordTTL: 5, targets: [192.0.2.78]}}
+  - {{dnsName: d.cloud.example.com, recordType: A, recordTTL: 5, targets: [192.0.2.79]}}
+"
     )
 }
 
