@@ -2,7 +2,7 @@
 //!
 //! `oracle/corpus/` holds stories: requests written by hand or spelled out from tables ([`corpus`]). [`replay()`] sends them to a server,
 //! [`mask`] takes away what no two servers can agree on (identities, times, addresses picked at random), and what is left goes
-//! into `oracle/recorded/`, one line for an answer. [`compare`] then says, for the same stories sent to our server, which answers
+//! into `oracle/recorded/`, one line for an answer. [`mod@compare`] then says, for the same stories sent to our server, which answers
 //! are equal and where the others part.
 //!
 //! The recorder is `flotilla-oracle record` and needs a running kube-apiserver, which `oracle/` (a small Go module outside this
