@@ -1,9 +1,10 @@
 //! A running `flotilla up`.
 
 use std::io::{BufRead, BufReader};
-use std::net::UdpSocket;
+use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -203,11 +204,26 @@ fn signal_process(id: u32, signal: Signal) {
     kill_process(pid, signal).unwrap_or_else(|error| panic!("signal process {id}: {error}"));
 }
 
-/// A UDP port that was free on all loopback addresses a moment ago.
+/// Ports to hand out: below those the kernel gives to outgoing connections and to port 0 (32,768
+/// and up on Linux), so that neither can take one between this choice and its use.
+const PORTS: std::ops::Range<u16> = 10_000..30_000;
+
+/// A port that is free for UDP and TCP on the loopback address, and that no other test of this
+/// process is given. Processes begin at different places.
 ///
 /// # Panics
 /// When there is none.
 pub fn free_port() -> u16 {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
-    socket.local_addr().expect("its address").port()
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    let places = u32::from(PORTS.end - PORTS.start);
+    let first = std::process::id().wrapping_mul(7_919);
+    for _ in 0..places {
+        let place = first.wrapping_add(TAKEN.fetch_add(1, Relaxed)) % places;
+        let port = PORTS.start + u16::try_from(place).expect("less than the number of ports");
+        let address = ("127.0.0.1", port);
+        if UdpSocket::bind(address).is_ok() && TcpListener::bind(address).is_ok() {
+            return port;
+        }
+    }
+    panic!("no port of {PORTS:?} is free");
 }
