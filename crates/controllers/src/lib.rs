@@ -11,10 +11,12 @@ pub mod roles;
 pub mod slices;
 pub mod subsets;
 
+mod candidate;
 mod controller;
 mod mirror;
 
 pub use self::{
+    candidate::{Candidate, NamedPort},
     controller::{Config, Error, Metrics, run},
-    mirror::{Change, Key, Mirror},
+    mirror::{Change, Key, Mirror, Mirrored},
 };

@@ -31,6 +31,15 @@ pub struct Change<K> {
     pub new: Option<Arc<K>>,
 }
 
+/// What can be held in a [`Mirror`]: objects, and what is kept of them.
+pub trait Mirrored {
+    /// Which object it is.
+    fn key(&self) -> Key;
+
+    /// Its `resourceVersion`, when that is a number as servers make it; later ones are larger.
+    fn version(&self) -> Option<u64>;
+}
+
 /// All objects of one kind as the watch showed them last.
 #[derive(Clone, Debug)]
 pub struct Mirror<K> {
@@ -58,6 +67,21 @@ impl Key {
     }
 }
 
+impl<K: ResourceExt> Mirrored for K {
+    fn key(&self) -> Key {
+        Key::of(self)
+    }
+
+    fn version(&self) -> Option<u64> {
+        version_number(self.resource_version())
+    }
+}
+
+/// A `resourceVersion` as a number.
+pub(crate) fn version_number(version: Option<String>) -> Option<u64> {
+    version?.parse().ok()
+}
+
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.namespace.as_str() {
@@ -74,7 +98,7 @@ impl<K> Change<K> {
     }
 }
 
-impl<K: ResourceExt> Mirror<K> {
+impl<K: Mirrored> Mirror<K> {
     /// Nothing known yet.
     pub fn new() -> Self {
         Self {
@@ -90,7 +114,7 @@ impl<K: ResourceExt> Mirror<K> {
         match event {
             Event::Apply(object) => self.put(object).into_iter().collect(),
             Event::Delete(object) => self
-                .remove(Key::of(&object), Some(object))
+                .remove(object.key(), Some(object))
                 .into_iter()
                 .collect(),
             Event::Init => {
@@ -99,7 +123,7 @@ impl<K: ResourceExt> Mirror<K> {
             }
             Event::InitApply(object) => {
                 if let Some(unseen) = &mut self.unseen {
-                    unseen.remove(&Key::of(&object));
+                    unseen.remove(&object.key());
                 }
                 self.put(object).into_iter().collect()
             }
@@ -114,15 +138,11 @@ impl<K: ResourceExt> Mirror<K> {
     }
 
     fn put(&mut self, object: K) -> Option<Change<K>> {
-        let key = Key::of(&object);
+        let key = object.key();
         if let Some(old) = self.objects.get(&key) {
-            let (old, new) = (old.resource_version(), object.resource_version());
             // A version that our own write brought already, or one before it.
-            let number = |version: &Option<String>| version.as_ref()?.parse::<u64>().ok();
-            let late = number(&old)
-                .zip(number(&new))
-                .is_some_and(|(old, new)| new < old);
-            if late || (new.is_some() && old == new) {
+            let versions = old.version().zip(object.version());
+            if versions.is_some_and(|(old, new)| new <= old) {
                 return None;
             }
         }
@@ -172,7 +192,7 @@ impl<K> Mirror<K> {
     }
 }
 
-impl<K: ResourceExt> Default for Mirror<K> {
+impl<K: Mirrored> Default for Mirror<K> {
     fn default() -> Self {
         Self::new()
     }

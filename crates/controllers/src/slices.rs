@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::{
     api::{
-        core::v1::{Endpoints, ObjectReference, Pod, Service, ServicePort},
+        core::v1::{Endpoints, ObjectReference, Service, ServicePort},
         discovery::v1::{Endpoint, EndpointConditions, EndpointPort},
     },
     apimachinery::pkg::{apis::meta::v1::OwnerReference, util::intstr::IntOrString},
@@ -21,6 +21,7 @@ use k8s_openapi::{
 use kube::ResourceExt;
 
 pub use self::pack::{Owner, Plan, pack};
+use crate::Candidate;
 
 /// Most endpoints in one slice.
 pub const ENDPOINTS_MAX: usize = 100;
@@ -84,8 +85,8 @@ pub fn is_managed(service: &Service) -> bool {
     selects && spec.and_then(|spec| spec.type_.as_deref()) != Some("ExternalName")
 }
 
-/// Whether the selector of the Service matches labels of a pod.
-pub fn selects(service: &Service, labels: &BTreeMap<String, String>) -> bool {
+/// Whether the selector of the Service matches the labels of a pod.
+pub fn selects(service: &Service, pod: &Candidate) -> bool {
     let selector = service
         .spec
         .as_ref()
@@ -94,14 +95,14 @@ pub fn selects(service: &Service, labels: &BTreeMap<String, String>) -> bool {
         !selector.is_empty()
             && selector
                 .iter()
-                .all(|(key, value)| labels.get(key) == Some(value))
+                .all(|(key, value)| pod.label(key) == Some(value))
     })
 }
 
 /// The endpoints of `service` among `pods`, which must be those its selector matches. `zone` tells the zone of a node.
 pub fn endpoints<'a>(
     service: &Service,
-    pods: impl IntoIterator<Item = &'a Pod>,
+    pods: impl IntoIterator<Item = &'a Candidate>,
     zone: impl Fn(&str) -> Option<String>,
 ) -> Groups {
     let mut groups = Groups::new();
@@ -115,11 +116,11 @@ pub fn endpoints<'a>(
             })
             .or_default();
     }
-    for pod in pods.into_iter().filter(|pod| !is_finished(pod)) {
+    for pod in pods.into_iter().filter(|pod| !pod.is_finished) {
         let ports = ports(service, pod);
         for family in &families {
-            let Some(address) = addresses(pod).find(|address| Family::of(address) == Some(*family))
-            else {
+            let of_family = |address: &&Box<str>| Family::of(address) == Some(*family);
+            let Some(address) = pod.addresses.iter().find(of_family) else {
                 continue;
             };
             let group = Group {
@@ -200,44 +201,8 @@ pub fn is_mirrored(endpoints: &Endpoints, service: Option<&Service>) -> bool {
     !leader && !skipped && unselected
 }
 
-/// Whether a pod answers: its condition `Ready` is true.
-pub fn is_ready(pod: &Pod) -> bool {
-    let conditions = pod
-        .status
-        .as_ref()
-        .and_then(|status| status.conditions.as_ref());
-    let mut conditions = conditions.into_iter().flatten();
-    conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
-}
-
-/// Whether a pod came to its end and will never answer again.
-pub fn is_finished(pod: &Pod) -> bool {
-    let phase = pod
-        .status
-        .as_ref()
-        .and_then(|status| status.phase.as_deref());
-    matches!(phase, Some("Succeeded" | "Failed"))
-}
-
-/// The addresses of a pod, its first one first.
-pub fn addresses(pod: &Pod) -> impl Iterator<Item = &str> {
-    let status = pod.status.as_ref();
-    let listed = status
-        .and_then(|status| status.pod_ips.as_ref())
-        .filter(|ips| !ips.is_empty());
-    let only = status
-        .and_then(|status| status.pod_ip.as_deref())
-        .filter(|_| listed.is_none());
-    listed
-        .into_iter()
-        .flatten()
-        .map(|ip| ip.ip.as_str())
-        .chain(only)
-        .filter(|ip| !ip.is_empty())
-}
-
 /// The ports of a Service on one pod. A named port that the pod does not have is left out.
-pub fn ports(service: &Service, pod: &Pod) -> Vec<Port> {
+pub fn ports(service: &Service, pod: &Candidate) -> Vec<Port> {
     let ports = service.spec.as_ref().and_then(|spec| spec.ports.as_ref());
     let ports = ports.into_iter().flatten().filter_map(|port| {
         Some(Port {
@@ -313,25 +278,16 @@ fn families(service: &Service) -> Vec<Family> {
 
 fn endpoint(
     service: &Service,
-    pod: &Pod,
+    pod: &Candidate,
     address: &str,
     zone: &impl Fn(&str) -> Option<String>,
 ) -> Endpoint {
-    let spec = pod.spec.as_ref();
-    let serving = is_ready(pod);
-    let terminating = pod.metadata.deletion_timestamp.is_some();
+    let (serving, terminating) = (pod.is_ready, pod.is_terminating);
     let always = service
         .spec
         .as_ref()
         .and_then(|spec| spec.publish_not_ready_addresses)
         == Some(true);
-    let node = spec
-        .and_then(|spec| spec.node_name.clone())
-        .filter(|node| !node.is_empty());
-    let subdomain = spec.and_then(|spec| spec.subdomain.as_deref());
-    let hostname = spec
-        .and_then(|spec| spec.hostname.clone())
-        .filter(|name| !name.is_empty());
     Endpoint {
         addresses: vec![address.into()],
         conditions: Some(EndpointConditions {
@@ -339,21 +295,27 @@ fn endpoint(
             serving: Some(serving),
             terminating: Some(terminating),
         }),
-        hostname: hostname.filter(|_| subdomain == service.metadata.name.as_deref()),
-        zone: node.as_deref().and_then(zone),
-        node_name: node,
+        hostname: hostname(service, pod),
+        zone: pod.node.as_deref().and_then(zone),
+        node_name: pod.node.as_deref().map(str::to_owned),
         target_ref: Some(reference(pod)),
         ..Endpoint::default()
     }
 }
 
+/// The name of a pod below that of the Service, if it asks for one there.
+pub fn hostname(service: &Service, pod: &Candidate) -> Option<String> {
+    let (hostname, subdomain) = pod.dns_name.as_ref()?;
+    (Some(&**subdomain) == service.metadata.name.as_deref()).then(|| hostname.to_string())
+}
+
 /// How Endpoints and slices name a pod.
-pub fn reference(pod: &Pod) -> ObjectReference {
+pub fn reference(pod: &Candidate) -> ObjectReference {
     ObjectReference {
         kind: Some("Pod".into()),
-        namespace: pod.metadata.namespace.clone(),
-        name: pod.metadata.name.clone(),
-        uid: pod.metadata.uid.clone(),
+        namespace: Some(pod.namespace.to_string()),
+        name: Some(pod.name.to_string()),
+        uid: Some(pod.uid.to_string()),
         ..ObjectReference::default()
     }
 }
@@ -375,28 +337,14 @@ fn protocol(port: &ServicePort) -> &str {
 }
 
 /// The number of a Service's port on a pod: given, or looked up by name among the ports of its containers.
-fn target(port: &ServicePort, pod: &Pod) -> Option<i32> {
+fn target(port: &ServicePort, pod: &Candidate) -> Option<i32> {
     let name = match &port.target_port {
         None => return Some(port.port),
         Some(IntOrString::Int(0)) => return Some(port.port),
         Some(IntOrString::Int(number)) => return Some(*number),
         Some(IntOrString::String(name)) => name,
     };
-    let spec = pod.spec.as_ref()?;
-    // Sidecars are init containers that go on.
-    let sidecars = spec.init_containers.iter().flatten();
-    let sidecars =
-        sidecars.filter(|container| container.restart_policy.as_deref() == Some("Always"));
-    let mut ports = spec
-        .containers
-        .iter()
-        .chain(sidecars)
-        .flat_map(|container| container.ports.iter().flatten());
-    let found = ports.find(|found| {
-        found.name.as_ref() == Some(name)
-            && found.protocol.as_deref().unwrap_or("TCP") == protocol(port)
-    });
-    found.map(|found| found.container_port)
+    pod.port(name, protocol(port))
 }
 
 /// Sorts endpoints and leaves out an empty group beside a filled one of the same family.

@@ -5,12 +5,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::{
-    api::core::v1::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints, Pod, Service},
+    api::core::v1::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints, Service},
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kube::ResourceExt;
 
-use crate::slices::{self, Family, HEADLESS, Port};
+use crate::{
+    Candidate,
+    slices::{self, Family, HEADLESS, Port},
+};
 
 /// Most addresses in one Endpoints object; further ones are left out and the object says so.
 pub const ADDRESSES_MAX: usize = 1000;
@@ -24,7 +27,7 @@ const MANAGED_BY: (&str, &str) = ("endpoints.kubernetes.io/managed-by", "endpoin
 /// The Endpoints that `service` should have, given the pods its selector matches and what exists; none when that is right.
 pub fn plan<'a>(
     service: &Service,
-    pods: impl IntoIterator<Item = &'a Pod>,
+    pods: impl IntoIterator<Item = &'a Candidate>,
     existing: Option<&Endpoints>,
 ) -> Option<Endpoints> {
     let (subsets, left_out) = subsets(service, pods);
@@ -80,7 +83,7 @@ type Sorted = (String, String);
 
 fn subsets<'a>(
     service: &Service,
-    pods: impl IntoIterator<Item = &'a Pod>,
+    pods: impl IntoIterator<Item = &'a Candidate>,
 ) -> (Vec<EndpointSubset>, bool) {
     let mut by_ports: BTreeMap<BTreeSet<Port>, Addresses> = BTreeMap::new();
     let always = service
@@ -92,8 +95,8 @@ fn subsets<'a>(
     let mut left = ADDRESSES_MAX;
     let mut left_out = false;
     for pod in pods.into_iter().filter(|pod| belongs(pod, always)) {
-        let Some(address) = slices::addresses(pod).find(|address| Family::of(address) == family)
-        else {
+        let of_family = |address: &&Box<str>| Family::of(address) == family;
+        let Some(address) = pod.addresses.iter().find(of_family) else {
             continue;
         };
         if left == 0 {
@@ -103,13 +106,13 @@ fn subsets<'a>(
         left -= 1;
         let ports = slices::ports(service, pod).into_iter().collect();
         let (ready, unready) = by_ports.entry(ports).or_default();
-        let side = if always || slices::is_ready(pod) {
+        let side = if always || pod.is_ready {
             ready
         } else {
             unready
         };
-        let uid = pod.metadata.uid.clone().unwrap_or_default();
-        side.insert((address.to_owned(), uid), entry(service, pod, address));
+        let place = (address.to_string(), pod.uid.to_string());
+        side.insert(place, entry(service, pod, address));
     }
     let subsets = by_ports
         .into_iter()
@@ -152,36 +155,15 @@ fn family(service: &Service) -> Option<Family> {
 }
 
 /// Whether a pod appears at all: one that ends does not, nor one that is done and will not be restarted.
-fn belongs(pod: &Pod, always: bool) -> bool {
-    let phase = pod
-        .status
-        .as_ref()
-        .and_then(|status| status.phase.as_deref());
-    let policy = pod
-        .spec
-        .as_ref()
-        .and_then(|spec| spec.restart_policy.as_deref());
-    let done = match policy {
-        Some("Never") => matches!(phase, Some("Failed" | "Succeeded")),
-        Some("OnFailure") => phase == Some("Succeeded"),
-        _ => slices::is_finished(pod),
-    };
-    let ends = pod.metadata.deletion_timestamp.is_some() && !always;
-    !done && !ends
+fn belongs(pod: &Candidate, always: bool) -> bool {
+    !pod.is_done && (always || !pod.is_terminating)
 }
 
-fn entry(service: &Service, pod: &Pod, address: &str) -> EndpointAddress {
-    let spec = pod.spec.as_ref();
-    let subdomain = spec.and_then(|spec| spec.subdomain.as_deref());
-    let hostname = spec
-        .and_then(|spec| spec.hostname.clone())
-        .filter(|name| !name.is_empty());
+fn entry(service: &Service, pod: &Candidate, address: &str) -> EndpointAddress {
     EndpointAddress {
-        hostname: hostname.filter(|_| subdomain == service.metadata.name.as_deref()),
+        hostname: slices::hostname(service, pod),
         ip: address.into(),
-        node_name: spec
-            .and_then(|spec| spec.node_name.clone())
-            .filter(|node| !node.is_empty()),
+        node_name: pod.node.as_deref().map(str::to_owned),
         target_ref: Some(slices::reference(pod)),
     }
 }

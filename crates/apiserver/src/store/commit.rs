@@ -1,7 +1,7 @@
 //! The commit thread: the only writer of the state and of the file.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, VecDeque},
     error::Error,
     sync::Arc,
     time::Duration,
@@ -30,6 +30,12 @@ const PENDING_OBJECTS: usize = 4096;
 
 /// With [`Fsync::Off`], revisions that the file promises ahead. A crash skips the unused rest, so none is given out twice.
 const RESERVED_REVISIONS: u64 = 10_000;
+
+/// How long watches share the encodings of an event. Those that are further behind make their own.
+const ENCODINGS_AGE: Duration = Duration::from_secs(2);
+
+/// Newest events whose encodings are shared at most.
+const ENCODINGS: usize = 4096;
 
 /// What handles of the store ask the commit thread for.
 pub(crate) enum Message {
@@ -60,6 +66,8 @@ pub(crate) struct Committer {
     pending: Changes,
     /// The revision that the file has.
     durable_rev: u64,
+    /// Events whose encodings are still remembered, oldest first.
+    encoded: VecDeque<Arc<Event>>,
 }
 
 /// A batch on its way: the state it leads to and the events that do.
@@ -94,6 +102,7 @@ impl Committer {
             expiring,
             pending: Changes::new(),
             durable_rev,
+            encoded: VecDeque::new(),
         }
     }
 
@@ -150,6 +159,7 @@ impl Committer {
     fn tick(&mut self, now: Timestamp) -> Result<(), CommitError> {
         self.now = self.now.max(now);
         self.published.subscribers.sweep();
+        self.forget_encodings();
         self.expire()?;
         let mut state = State::clone(&self.published.state.load());
         let resources: Vec<_> = state.collections().map(|(key, _)| key.clone()).collect();
@@ -259,7 +269,21 @@ impl Committer {
         }
         batch.state.trim_total(self.cfg.history.total_bytes_max);
         self.published.state.store(Arc::new(batch.state));
+        let events = batch.events.iter().map(|(_, event)| event.clone());
+        self.encoded.extend(events);
+        self.forget_encodings();
         Ok(batch.events)
+    }
+
+    fn forget_encodings(&mut self) {
+        let limit = ENCODINGS_AGE.as_secs_f64();
+        let old = |event: &Event| self.now.duration_since(event.at).as_secs_f64() > limit;
+        while let Some(event) = self.encoded.front()
+            && (self.encoded.len() > ENCODINGS || old(event))
+        {
+            event.forget_encodings();
+            self.encoded.pop_front();
+        }
     }
 
     fn persist(&mut self, batch: &Batch) -> Result<(), CommitError> {

@@ -8,6 +8,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use immutable_chunkmap::map::Map;
 use jiff::Timestamp;
@@ -61,7 +62,8 @@ pub struct Event {
     pub previous: Option<Arc<Object>>,
     /// When it was committed, to the second of the last tick.
     pub(crate) at: Timestamp,
-    memo: OnceLock<Box<[OnceLock<Bytes>; Event::FORMS]>>,
+    /// None once the watches that follow closely have passed.
+    memo: ArcSwapOption<[OnceLock<Bytes>; Event::FORMS]>,
 }
 
 /// What happened to an object.
@@ -351,16 +353,24 @@ impl Event {
             object,
             previous,
             at,
-            memo: OnceLock::new(),
+            memo: ArcSwapOption::new(Some(Arc::default())),
         }
     }
 
-    /// The encoding number `form` (below [`FORMS`](Self::FORMS)) of this event, made once and then shared by all watchers.
+    /// The encoding number `form` (below [`FORMS`](Self::FORMS)) of this event, made once and then shared by all watchers
+    /// until it is [forgotten](Self::forget_encodings); after that each makes its own.
     ///
     /// Forms must not depend on who watches: an event that a selector turned into another kind is encoded without memo.
     pub fn encoded(&self, form: usize, encode: impl FnOnce() -> Bytes) -> Bytes {
-        let forms = self.memo.get_or_init(Box::default);
-        forms[form].get_or_init(encode).clone()
+        match &*self.memo.load() {
+            Some(forms) => forms[form].get_or_init(encode).clone(),
+            None => encode(),
+        }
+    }
+
+    /// Gives back the memory of the encodings. The history outlives them by minutes, and what still reads there is late.
+    pub(crate) fn forget_encodings(&self) {
+        self.memo.store(None);
     }
 
     /// Bytes that live only as long as this event does: the version it replaced.

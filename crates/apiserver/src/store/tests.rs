@@ -248,11 +248,16 @@ async fn only_watchers_of_the_changed_resource_and_namespace_wake() {
 }
 
 #[tokio::test]
-async fn an_encoding_of_an_event_is_made_once() {
+async fn an_encoding_of_an_event_is_made_once_and_not_kept_for_long() {
     let store = memory();
     store.create("a/x", "1").await;
     let events = store.state().events_after(&pods(), 1).unwrap();
     let first = events[0].encoded(1, || "one".into());
     assert_eq!(events[0].encoded(1, || unreachable!("remembered")), first);
     assert_eq!(events[0].encoded(2, || "two".into()), "two");
+    store.tick(at(1001)).await.unwrap();
+    assert_eq!(events[0].encoded(1, || unreachable!("remembered")), first);
+    store.tick(at(1010)).await.unwrap();
+    assert_eq!(events[0].encoded(1, || "anew".into()), "anew");
+    assert_eq!(events[0].encoded(1, || "again".into()), "again");
 }

@@ -19,7 +19,7 @@ use kube::{
 
 use super::{Error, Shared, create, follow, remove};
 use crate::{
-    Change, Key, Mirror,
+    Candidate, Change, Key, Mirror, Mirrored,
     slices::{
         self, CONTROLLER, Groups, MANAGED_BY, MIRRORING_CONTROLLER, Owner, Plan, SERVICE_NAME,
     },
@@ -36,7 +36,7 @@ const NOT_YET: Duration = Duration::from_millis(50);
 #[derive(Default)]
 struct World {
     services: Mirror<Service>,
-    pods: Mirror<Pod>,
+    pods: Mirror<Candidate>,
     slices: Mirror<EndpointSlice>,
     endpoints: Mirror<Endpoints>,
     nodes: Mirror<PartialObjectMeta<Node>>,
@@ -48,12 +48,15 @@ pub(super) fn spawn(tasks: &mut Tasks, client: Client, metrics: QueueMetrics) {
     let world = Shared::new(World::default());
     let queue = Queue::new(Backoff::default());
     macro_rules! watch {
-        ($field:ident, $touched:expr) => {{
+        ($field:ident, $touched:expr) => {
+            watch!($field, $touched, |event| event)
+        };
+        ($field:ident, $touched:expr, $kept:expr) => {{
             let (world, queue, api) = (world.clone(), queue.clone(), Api::all(client.clone()));
             tasks.spawn(concat!("endpoints: ", stringify!($field)), async move {
                 let on = move |event| {
                     let mut world = world.lock();
-                    for change in world.$field.apply(event) {
+                    for change in world.$field.apply($kept(event)) {
                         let touched: fn(&mut World, &Change<_>) -> BTreeSet<Key> = $touched;
                         touched(&mut world, &change)
                             .into_iter()
@@ -65,7 +68,7 @@ pub(super) fn spawn(tasks: &mut Tasks, client: Client, metrics: QueueMetrics) {
         }};
     }
     watch!(services, |_, change| BTreeSet::from([change.key.clone()]));
-    watch!(pods, World::pod_changed);
+    watch!(pods, World::pod_changed, candidates);
     watch!(slices, |_, change| owner_of(change).into_iter().collect());
     watch!(endpoints, |_, change| BTreeSet::from([change.key.clone()]));
     watch!(nodes, |_, _| BTreeSet::new());
@@ -74,6 +77,17 @@ pub(super) fn spawn(tasks: &mut Tasks, client: Client, metrics: QueueMetrics) {
         let reconcile = move |key| reconcile(client.clone(), world.clone(), key);
         flotilla_operator::run("endpoints", worker, WORKERS, metrics, reconcile).await;
     });
+}
+
+/// Events of pods as the world keeps them.
+fn candidates(event: Event<Pod>) -> Event<Candidate> {
+    match event {
+        Event::Apply(pod) => Event::Apply(Candidate::of(&pod)),
+        Event::Delete(pod) => Event::Delete(Candidate::of(&pod)),
+        Event::Init => Event::Init,
+        Event::InitApply(pod) => Event::InitApply(Candidate::of(&pod)),
+        Event::InitDone => Event::InitDone,
+    }
 }
 
 /// The Service of a slice that one of our controllers wrote.
@@ -143,9 +157,9 @@ impl World {
     }
 
     /// Keeps the index of labels and names the Services that select the pod, before or after.
-    fn pod_changed(&mut self, change: &Change<Pod>) -> BTreeSet<Key> {
+    fn pod_changed(&mut self, change: &Change<Candidate>) -> BTreeSet<Key> {
         let namespace = &change.key.namespace;
-        let place = |key: &String, value: &String| (namespace.clone(), key.clone(), value.clone());
+        let place = |key: &str, value: &str| (namespace.clone(), key.to_owned(), value.to_owned());
         for (key, value) in change.old.iter().flat_map(|pod| pod.labels()) {
             if let Some(pods) = self.pods_by_label.get_mut(&place(key, value)) {
                 pods.remove(&change.key.name);
@@ -159,16 +173,15 @@ impl World {
             pods.insert(change.key.name.clone());
         }
         let versions: Vec<_> = change.old.iter().chain(&change.new).collect();
-        let selecting = self.services.in_namespace(namespace).filter(|service| {
-            versions
-                .iter()
-                .any(|pod| slices::selects(service, pod.labels()))
-        });
+        let selecting = self
+            .services
+            .in_namespace(namespace)
+            .filter(|service| versions.iter().any(|pod| slices::selects(service, pod)));
         selecting.map(|service| Key::of(&**service)).collect()
     }
 
     /// The pods that a Service selects; only those with its rarest label are looked at.
-    fn selected(&self, service: &Service, namespace: &str) -> Vec<Arc<Pod>> {
+    fn selected(&self, service: &Service, namespace: &str) -> Vec<Arc<Candidate>> {
         let selector = service
             .spec
             .as_ref()
@@ -183,7 +196,7 @@ impl World {
         let pods = rarest
             .iter()
             .filter_map(|name| self.pods.get(&Key::new(namespace, name)));
-        pods.filter(|pod| slices::selects(service, pod.labels()))
+        pods.filter(|pod| slices::selects(service, pod))
             .cloned()
             .collect()
     }
@@ -268,7 +281,7 @@ fn owner(service: &Service, mirrored: Option<&Endpoints>) -> Owner {
     }
 }
 
-impl<K: ResourceExt> Mirror<K> {
+impl<K: Mirrored> Mirror<K> {
     /// Knows at once what a write of ours led to, so that the next look does not write it again.
     fn apply_written(&mut self, written: Option<K>) {
         if let Some(object) = written {

@@ -12,7 +12,7 @@ fn service(spec: Value) -> Service {
 }
 
 /// `name address [ready|unready] [terminating] [node=…] [done]`.
-fn pod(text: &str) -> Pod {
+fn pod(text: &str) -> Candidate {
     let words: Vec<_> = text.split(' ').collect();
     let has = |word: &str| words.contains(&word);
     let node = words.iter().find_map(|word| word.strip_prefix("node="));
@@ -31,7 +31,7 @@ fn pod(text: &str) -> Pod {
     if has("terminating") {
         object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     }
-    serde_json::from_value(object).unwrap()
+    Candidate::of(&serde_json::from_value(object).unwrap())
 }
 
 fn shown(groups: &Groups) -> Vec<String> {
@@ -114,7 +114,7 @@ fn unready_addresses_are_published_on_request_and_both_families_if_named() {
 #[test]
 fn pods_with_other_ports_are_grouped_apart_and_unknown_names_left_out() {
     let mut other = pod("b 10.0.0.2 ready");
-    other.spec.as_mut().unwrap().containers[0].ports = None;
+    other.ports = Box::default();
     let service = service(json!({
         "selector": {"app": "web"},
         "ports": [{"name": "web", "port": 80, "targetPort": "http"}, {"name": "dns", "port": 53, "protocol": "UDP"}],
@@ -334,7 +334,7 @@ proptest! {
                     let state = if kind == 0 { "unready" } else { "ready" };
                     let mut pod = pod(&format!("p{n} 10.0.{}.{} {state}", n / 250, n % 250));
                     if kind == 2 {
-                        pod.spec.as_mut().unwrap().containers[0].ports = None;
+                        pod.ports = Box::default();
                     }
                     pod
                 })

@@ -11,7 +11,7 @@ fn service(spec: Value) -> Service {
     .unwrap()
 }
 
-fn pod(name: &str, address: &str, ready: bool, more: Value) -> Pod {
+fn pod(name: &str, address: &str, ready: bool, more: Value) -> Candidate {
     let mut object = json!({
         "metadata": {"name": name, "namespace": "ns", "uid": name},
         "spec": {"containers": []},
@@ -21,7 +21,7 @@ fn pod(name: &str, address: &str, ready: bool, more: Value) -> Pod {
     for (key, value) in more.as_object().unwrap() {
         *object.pointer_mut(key).unwrap() = value.clone();
     }
-    serde_json::from_value(object).unwrap()
+    Candidate::of(&serde_json::from_value(object).unwrap())
 }
 
 fn shown(endpoints: &Endpoints) -> Vec<String> {
