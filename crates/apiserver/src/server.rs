@@ -342,14 +342,22 @@ async fn renew(engine: Arc<Engine>, mut pki: Pki, serving: Arc<serve::Serving>) 
     }
 }
 
-/// Once a second: events expire, history is trimmed, documents that nobody reads are forgotten.
+/// Once a second: events expire, history is trimmed, documents that nobody reads are forgotten. When the server stops:
+/// watches end.
 async fn tick(engine: Arc<Engine>) {
+    tokio::select! {
+        () = tick_for_ever(&engine) => {}
+        () = engine.stop.cancelled() => {}
+    }
+    engine.stop.cancelled().await;
+    engine.store.end_subscriptions();
+}
+
+/// Ends only when the store takes no more writes.
+async fn tick_for_ever(engine: &Engine) {
     const EVERY: Duration = Duration::from_secs(1);
     loop {
-        tokio::select! {
-            () = tokio::time::sleep(EVERY) => {}
-            () = engine.stop.cancelled() => return,
-        }
+        tokio::time::sleep(EVERY).await;
         engine.open_api.drop_idle(engine.now());
         if let Err(error) = engine.store.tick(engine.now()).await {
             tracing::debug!(%error, "The store takes no more writes");

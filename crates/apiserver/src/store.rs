@@ -271,6 +271,11 @@ impl Store {
         subscribers.subscribe(resource, Some(namespace))
     }
 
+    /// Ends all subscriptions, those to come too; reads and writes go on.
+    pub fn end_subscriptions(&self) {
+        self.published.subscribers.close();
+    }
+
     /// Tells the store the time: removes what expired, trims history, flushes. Call it every second.
     ///
     /// # Errors

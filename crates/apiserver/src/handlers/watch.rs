@@ -8,7 +8,7 @@
 //! Source: Kubernetes v1.35, apiserver `pkg/endpoints/handlers/watch.go`,
 //! `pkg/storage/cacher/cache_watcher.go`.
 
-use std::{ops::Bound, sync::Arc, time::Duration};
+use std::{ops::Bound, pin::Pin, sync::Arc, time::Duration};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use flotilla_machinery::status::Status;
@@ -19,7 +19,7 @@ use prometheus_client::metrics::{counter::Counter, gauge::Gauge, histogram::Hist
 use serde_json::{Value, json};
 use tokio::{
     sync::OwnedSemaphorePermit,
-    time::{Instant, sleep_until},
+    time::{Instant, Sleep, sleep_until},
 };
 
 use super::read::{converts, not_from_the_future};
@@ -43,6 +43,14 @@ use crate::{
 const BOOKMARK_SECONDS: u64 = 60;
 /// A last bookmark comes this long before the watch ends.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
+/// A watch that shares its changes with many others leaves this much time for each of them between two sends; what comes
+/// meanwhile is sent in one piece. With a thousand watchers a change a millisecond would else fill the machine with
+/// packets of one event each.
+const PACE_EACH: Duration = Duration::from_micros(5);
+/// Pauses shorter than this are not made: a watch that few share sends at once.
+const PACE_MIN: Duration = Duration::from_millis(1);
+/// Pauses are not longer than this.
+const PACE_MAX: Duration = Duration::from_millis(5);
 /// Annotation of the bookmark behind the initial state.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
@@ -60,10 +68,13 @@ struct Watch {
     /// Everything up to here was sent or filtered out.
     cursor: u64,
     bookmarks: bool,
-    next_bookmark: Instant,
-    /// Whether that time has come.
+    /// Ends at the next bookmark or at the end of the watch.
+    timer: Pin<Box<Sleep>>,
+    /// Whether a bookmark is.
     due: bool,
     end: Instant,
+    /// When the last live events were sent.
+    sent_at: Instant,
     /// Whether the table columns were sent.
     columns_sent: bool,
     done: bool,
@@ -131,8 +142,9 @@ pub(crate) fn watch(
         announce: options.send_initial_events == Some(true) && options.allow_bookmarks,
         cursor,
         bookmarks: options.allow_bookmarks,
-        next_bookmark: now,
+        timer: Box::pin(sleep_until(now)),
         due: false,
+        sent_at: now,
         end: now + Duration::from_secs(seconds),
         columns_sent: false,
         done: false,
@@ -227,37 +239,51 @@ impl Watch {
                 false => self.next_live(),
             };
             if live.is_some() {
+                self.sent_at = Instant::now();
                 return live;
             }
-            if self.due {
-                self.due = false;
-                self.schedule();
-                // Without bookmarks the timer still moves the cursor on, so that a quiet watch does
-                // not fall out of history.
-                if self.bookmarks {
-                    return Some(self.bookmark(false));
-                }
+            // Without bookmarks the timer still moves the cursor on, so that a quiet watch does not fall out of history.
+            if std::mem::take(&mut self.due) && self.bookmarks {
+                return Some(self.bookmark(false));
             }
-            let stop = self.call.engine.stop.clone();
             tokio::select! {
-                changed = self.subscription.changed() => { changed?; }
-                () = sleep_until(self.next_bookmark) => self.due = true,
-                () = sleep_until(self.end) => return None,
-                () = stop.cancelled() => return None,
+                changed = self.subscription.changed() => {
+                    changed?;
+                    self.pace().await;
+                }
+                () = &mut self.timer => {
+                    if Instant::now() >= self.end {
+                        return None;
+                    }
+                    self.schedule();
+                    self.due = true;
+                }
             }
         }
     }
 
-    /// Sets the time of the next bookmark; the last one comes shortly before the end.
+    /// Lets changes gather while many watches are busy with the last ones.
+    async fn pace(&self) {
+        let sharing = u32::try_from(self.subscription.n_sharing()).unwrap_or(u32::MAX);
+        let pause = PACE_EACH.saturating_mul(sharing).min(PACE_MAX);
+        if pause >= PACE_MIN {
+            sleep_until(self.sent_at + pause).await;
+        }
+    }
+
+    /// Sets the timer to the next bookmark; the last one comes shortly before the end.
     fn schedule(&mut self) {
         let now = Instant::now();
         let next = now + Duration::from_millis(bookmark_millis(self.call.engine.entropy()));
         let last = self.end - LAST_BOOKMARK;
-        self.next_bookmark = if next > last && now < last {
+        let next = if next <= last {
+            next
+        } else if now < last {
             last
         } else {
-            next
+            self.end
         };
+        self.timer.as_mut().reset(next);
     }
 
     async fn next_initial(&mut self) -> Option<Bytes> {
