@@ -30,6 +30,8 @@ pub struct Limits {
     /// Watches and other long-running requests at a time; more get 429. Default 10,000 (upstream
     /// has no limit).
     pub watches_max: usize,
+    /// Connections at a time. Default 16,384; at most as many as the process may open files.
+    pub connections_max: usize,
     /// How long a request may take; long-running ones have no deadline. Default 60 s.
     pub deadline: Duration,
     /// Shortest life of a watch that names no timeout; the longest is twice that. Default 30 min.
@@ -46,6 +48,7 @@ impl Default for Limits {
             reads_max: 400,
             writes_max: 200,
             watches_max: 10_000,
+            connections_max: 16_384,
             deadline: Duration::from_secs(60),
             watch_seconds_min: 1800,
             object_bytes_max: 3 << 19,

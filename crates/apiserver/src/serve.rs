@@ -1,6 +1,8 @@
 //! The network side: sockets, TLS, client certificates, HTTP/1.1 and HTTP/2, an orderly end.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+mod connections;
+
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 use hyper_util::{
@@ -16,16 +18,15 @@ use rustls::{
 use tokio::{
     net::{TcpListener, TcpStream},
     task::JoinSet,
-    time::timeout,
+    time::{Instant, timeout},
 };
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tower::Service as _;
 
+use self::connections::{Connections, Place};
 use crate::{auth::certificate, pki::Pair, service::Service};
 
-/// Connections at a time; more wait in the kernel's queue.
-const CONNECTIONS_MAX: usize = 4096;
 /// How long a client may take for the TLS handshake or the head of a request.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Streams of one HTTP/2 connection. client-go opens about a hundred watches on one.
@@ -131,7 +132,8 @@ pub async fn bind(address: SocketAddr) -> Result<TcpListener, Error> {
         .map_err(|source| Error::Bind { address, source })
 }
 
-/// Accepts connections until `stop`, then lets requests in flight end.
+/// Accepts connections until `stop`, then lets requests in flight end. Beyond the limit an idle connection has to go for
+/// a new one, or else the new one is closed at once.
 pub async fn run(
     listener: TcpListener,
     tls: ServerConfig,
@@ -139,10 +141,13 @@ pub async fn run(
     stop: CancellationToken,
 ) {
     let acceptor = TlsAcceptor::from(Arc::new(tls));
+    let open = Arc::new(Connections::default());
+    let connections_max = service.engine().limits.connections_max;
+    let mut refusals = Refusals::default();
     let mut connections = JoinSet::new();
     loop {
         let stream = tokio::select! {
-            accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
+            accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
                 Err(error) => {
                     // Out of descriptors, or the client was gone already: neither is the end.
@@ -155,8 +160,12 @@ pub async fn run(
             // Takes what ended out of the set; what it reports was logged there.
             Some(_) = connections.join_next() => continue,
         };
-        let connection = connect(stream, acceptor.clone(), service.clone(), stop.clone());
-        connections.spawn(connection);
+        let Some(place) = open.enter(connections_max) else {
+            refusals.count(connections_max);
+            continue;
+        };
+        let (acceptor, service, stop) = (acceptor.clone(), service.clone(), stop.clone());
+        connections.spawn(connect(stream, acceptor, service, place, stop));
     }
     let n_open = connections.len();
     let drained = timeout(DRAIN, async {
@@ -169,10 +178,37 @@ pub async fn run(
     }
 }
 
+/// Connections that were turned away, told once a minute.
+#[derive(Default)]
+struct Refusals {
+    n_since: usize,
+    told: Option<Instant>,
+}
+
+impl Refusals {
+    fn count(&mut self, connections_max: usize) {
+        const EVERY: Duration = Duration::from_secs(60);
+        self.n_since += 1;
+        if self.told.is_some_and(|told| told.elapsed() < EVERY) {
+            return;
+        }
+        tracing::warn!(
+            connections_max,
+            n_refused = self.n_since,
+            "New connections are refused: as many as may be are open, and each has a request under way"
+        );
+        *self = Self {
+            n_since: 0,
+            told: Some(Instant::now()),
+        };
+    }
+}
+
 async fn connect(
     stream: TcpStream,
     acceptor: TlsAcceptor,
     service: Service,
+    place: Place,
     stop: CancellationToken,
 ) {
     // Without it, small writes of watches wait for acknowledgements of earlier ones.
@@ -189,13 +225,15 @@ async fn connect(
     // A certificate without a usable name identifies nobody; a token still may.
     let leaf = peer.and_then(|chain| chain.first());
     let identity = leaf.and_then(|leaf| certificate::identity(leaf).ok());
+    let close = place.close();
     let service =
         hyper::service::service_fn(move |mut request: http::Request<hyper::body::Incoming>| {
             if let Some(identity) = &identity {
                 request.extensions_mut().insert(identity.clone());
             }
-            let mut service = service.clone();
-            service.call(request)
+            let under_way = place.request();
+            let answer = service.clone().call(request);
+            async move { Ok::<_, Infallible>(answer.await?.map(|body| under_way.until_sent(body))) }
         });
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
@@ -220,8 +258,10 @@ async fn connect(
             }
             return;
         }
-        () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+        () = stop.cancelled() => {}
+        () = close.cancelled() => {}
     }
+    connection.as_mut().graceful_shutdown();
     // Watches end on the same signal, so this is short; the caller bounds it.
     let _ = connection.await;
 }

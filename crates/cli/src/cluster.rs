@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use flotilla_apiserver::auth::token_file::TokenFile;
+use flotilla_apiserver::engine::Limits;
 use flotilla_apiserver::{ApiServer, Config, Error, Handle, kubeconfig};
 use flotilla_controllers::Metrics as ControllerMetrics;
 use flotilla_dns::server::{self, Metrics as DnsMetrics};
@@ -18,6 +19,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::nameserver::{Copies, Keeping, NameServer};
+use crate::open_files;
 use crate::plan::{ClusterPlan, Plan};
 
 /// Addresses each LoadBalancer Service and Ingress gets: two, so that losing one is visible in
@@ -56,7 +58,11 @@ impl Cluster {
         dns: NameServer,
         tokens: &TokenFile,
     ) -> Result<Self> {
+        let mut limits = Limits::default();
+        // The other half is for files, DNS and what this process asks of others.
+        limits.connections_max = limits.connections_max.min(open_files::max() / 2);
         let config = Config {
+            limits,
             data_dir: plan.data_dir.clone(),
             listen: Some(plan.api),
             tokens: tokens.clone(),

@@ -9,6 +9,7 @@ mod geo;
 mod greeting;
 mod gslb;
 mod nameserver;
+mod open_files;
 mod plan;
 mod run;
 mod up;
@@ -25,6 +26,7 @@ use flotilla_telemetry::logging;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    open_files::raise();
     match run(&cli) {
         Ok(code) => code,
         Err(error) => {

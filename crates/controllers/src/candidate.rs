@@ -21,7 +21,7 @@ pub struct Candidate {
     /// `metadata.labels`, sorted by key.
     labels: Box<[(Box<str>, Box<str>)]>,
     /// `status.podIPs`, or `status.podIP` where only that is set; its first address first.
-    pub addresses: Box<[Box<str>]>,
+    addresses: Box<[Box<str>]>,
     /// Named ports of its containers and sidecars, in their order.
     pub ports: Box<[NamedPort]>,
     /// `spec.nodeName`, once it is bound.
@@ -99,6 +99,11 @@ impl Candidate {
             .labels
             .binary_search_by(|(candidate, _)| (**candidate).cmp(key));
         found.ok().map(|place| &*self.labels[place].1)
+    }
+
+    /// Its addresses, its first one first.
+    pub fn addresses(&self) -> impl Iterator<Item = &str> {
+        self.addresses.iter().map(|address| &**address)
     }
 
     /// The number of the container port of this name and protocol.

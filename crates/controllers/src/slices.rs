@@ -119,8 +119,8 @@ pub fn endpoints<'a>(
     for pod in pods.into_iter().filter(|pod| !pod.is_finished) {
         let ports = ports(service, pod);
         for family in &families {
-            let of_family = |address: &&Box<str>| Family::of(address) == Some(*family);
-            let Some(address) = pod.addresses.iter().find(of_family) else {
+            let of_family = |address: &&str| Family::of(address) == Some(*family);
+            let Some(address) = pod.addresses().find(of_family) else {
                 continue;
             };
             let group = Group {

@@ -95,8 +95,8 @@ fn subsets<'a>(
     let mut left = ADDRESSES_MAX;
     let mut left_out = false;
     for pod in pods.into_iter().filter(|pod| belongs(pod, always)) {
-        let of_family = |address: &&Box<str>| Family::of(address) == family;
-        let Some(address) = pod.addresses.iter().find(of_family) else {
+        let of_family = |address: &&str| Family::of(address) == family;
+        let Some(address) = pod.addresses().find(of_family) else {
             continue;
         };
         if left == 0 {

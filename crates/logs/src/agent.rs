@@ -29,7 +29,7 @@ use checkpoint::{Checkpoint, Place};
 use config::Config;
 use metrics::Metrics;
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, getrlimit};
 use sink::{Batch, Encoder, SendError, Sender};
 use tail::{Origin, Tail};
 
@@ -126,7 +126,7 @@ pub async fn run(config: Config, mut stop: watch::Receiver<bool>) -> Result<(), 
             }
         })
     });
-    let open_files_max = raise_open_files();
+    let open_files_max = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     events::Started { open_files_max }.emit();
     let nanos = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -442,20 +442,6 @@ impl Agent {
         }
         self.save(true)
     }
-}
-
-/// Lets this process open as many files as it may; returns how many that are.
-fn raise_open_files() -> u64 {
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        ..limit
-    };
-    let current = match setrlimit(Resource::Nofile, raised) {
-        Ok(()) => raised.current,
-        Err(_) => limit.current,
-    };
-    current.unwrap_or(u64::MAX)
 }
 
 /// Whether the name is that of a file that was rotated away: `0.log.20260911-072225`.

@@ -29,6 +29,7 @@ const SHELLS: &[(&str, &[&str])] = &[
             "kubeconfig",
             "paths",
             "serve",
+            "serve/connections",
             "server",
             "service",
             "store",

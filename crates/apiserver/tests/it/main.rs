@@ -4,6 +4,7 @@
 
 mod addresses;
 mod bad_input;
+mod connections;
 mod conversion;
 mod custom;
 mod objects;

@@ -115,7 +115,11 @@ pub(crate) async fn send(
 }
 
 /// A TLS connection with a client certificate, for requests that no HTTP client makes.
-pub(crate) async fn tls(address: SocketAddr, ca: &str, pair: &Pair) -> TlsStream<TcpStream> {
+pub(crate) async fn tls(
+    address: SocketAddr,
+    ca: &str,
+    pair: &Pair,
+) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(ca.as_bytes()) {
         roots.add(certificate.unwrap()).unwrap();
@@ -133,5 +137,5 @@ pub(crate) async fn tls(address: SocketAddr, ca: &str, pair: &Pair) -> TlsStream
     let connector = TlsConnector::from(Arc::new(config));
     let stream = TcpStream::connect(address).await.unwrap();
     let name = ServerName::IpAddress(address.ip().into());
-    connector.connect(name, stream).await.unwrap()
+    connector.connect(name, stream).await
 }

@@ -254,7 +254,9 @@ async fn a_page_from_before_history_comes_with_a_way_on() {
 async fn frames(server: &Handle, target: &str, protocols: &str) -> (String, Vec<Value>) {
     let address = server.address().unwrap();
     let pair = &server.pki().admin;
-    let stream = tls(address, &server.pki().ca.certificate, pair).await;
+    let stream = tls(address, &server.pki().ca.certificate, pair)
+        .await
+        .unwrap();
     let io = TokioIo::new(stream);
     let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
     tokio::spawn(connection.with_upgrades());
