@@ -31,9 +31,9 @@ use crate::{auth::certificate, pki::Pair, service::Service};
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Streams of one HTTP/2 connection. client-go opens about a hundred watches on one.
 const STREAMS_MAX: u32 = 1000;
-/// Head of a request in bytes. Go's default is 1 MiB; ours is smaller and still ten times what
-/// clients send.
-const HEAD_BYTES_MAX: usize = 256 << 10;
+/// Head of a request in bytes, and of a response what waits for a client that does not read. Go's default is 1 MiB; ours is
+/// smaller and still several times what clients send.
+const HEAD_BYTES_MAX: usize = 64 << 10;
 /// How long a stopping server waits for requests in flight.
 const DRAIN: Duration = Duration::from_secs(5);
 

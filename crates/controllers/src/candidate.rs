@@ -3,6 +3,9 @@
 //! A cluster has many pods and each takes tens of kilobytes once parsed, most of it to say who set which field. A
 //! candidate takes a few hundred bytes.
 
+use std::sync::Arc;
+
+use flotilla_machinery::texts::Texts;
 use k8s_openapi::api::core::v1::{Container, Pod};
 use kube::ResourceExt;
 
@@ -11,21 +14,19 @@ use crate::mirror::{Key, Mirrored, version_number};
 /// A pod as endpoints see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// `metadata.namespace`.
-    pub namespace: Box<str>,
-    /// `metadata.name`.
-    pub name: Box<str>,
+    /// Where it is.
+    pub key: Key,
     /// `metadata.uid`.
     pub uid: Box<str>,
     version: Option<u64>,
     /// `metadata.labels`, sorted by key.
-    labels: Box<[(Box<str>, Box<str>)]>,
+    labels: Box<[(Arc<str>, Arc<str>)]>,
     /// `status.podIPs`, or `status.podIP` where only that is set; its first address first.
     addresses: Box<[Box<str>]>,
     /// Named ports of its containers and sidecars, in their order.
     pub ports: Box<[NamedPort]>,
     /// `spec.nodeName`, once it is bound.
-    pub node: Option<Box<str>>,
+    pub node: Option<Arc<str>>,
     /// `spec.hostname` and `spec.subdomain`, if it has a name in DNS.
     pub dns_name: Option<(Box<str>, Box<str>)>,
     /// Whether it answers: its condition `Ready` is true.
@@ -50,15 +51,16 @@ pub struct NamedPort {
 }
 
 impl Candidate {
-    /// What matters of `pod`.
-    pub fn of(pod: &Pod) -> Self {
+    /// What matters of `pod`, in `texts` where others have the same.
+    pub fn new<'a>(pod: &'a Pod, texts: &mut Texts) -> Self {
         let spec = pod.spec.as_ref();
-        let filled = |text: Option<&String>| {
-            let text = text.filter(|text| !text.is_empty())?;
-            Some(Box::from(text.as_str()))
+        let filled = |text: Option<&'a String>| {
+            let text = text.map(String::as_str);
+            text.filter(|text| !text.is_empty())
         };
         let hostname = filled(spec.and_then(|spec| spec.hostname.as_ref()));
         let subdomain = filled(spec.and_then(|spec| spec.subdomain.as_ref()));
+        let namespace = pod.metadata.namespace.as_deref();
         let labels = pod.labels().iter();
         let phase = pod
             .status
@@ -67,17 +69,19 @@ impl Candidate {
         let is_finished = matches!(phase, Some("Succeeded" | "Failed"));
         let policy = spec.and_then(|spec| spec.restart_policy.as_deref());
         Self {
-            namespace: pod.namespace().unwrap_or_default().into(),
-            name: pod.name_any().into(),
+            key: Key::new(texts.share(namespace.unwrap_or_default()), pod.name_any()),
             uid: pod.uid().unwrap_or_default().into(),
             version: version_number(pod.resource_version()),
             labels: labels
-                .map(|(key, value)| (key.as_str().into(), value.as_str().into()))
+                .map(|(key, value)| (texts.share(key), texts.share(value)))
                 .collect(),
             addresses: addresses(pod),
             ports: ports(pod),
-            node: filled(spec.and_then(|spec| spec.node_name.as_ref())),
-            dns_name: hostname.zip(subdomain),
+            node: filled(spec.and_then(|spec| spec.node_name.as_ref()))
+                .map(|node| texts.share(node)),
+            dns_name: hostname
+                .zip(subdomain)
+                .map(|(hostname, subdomain)| (hostname.into(), subdomain.into())),
             is_ready: is_ready(pod),
             is_terminating: pod.metadata.deletion_timestamp.is_some(),
             is_finished,
@@ -88,9 +92,14 @@ impl Candidate {
         }
     }
 
+    /// Whether it can be an endpoint as it is now: it has an address and is not over.
+    pub fn counts(&self) -> bool {
+        !self.addresses.is_empty() && !self.is_done
+    }
+
     /// Its labels in order of their keys.
-    pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.labels.iter().map(|(key, value)| (&**key, &**value))
+    pub fn labels(&self) -> impl Iterator<Item = &(Arc<str>, Arc<str>)> {
+        self.labels.iter()
     }
 
     /// The value of one label.
@@ -116,7 +125,7 @@ impl Candidate {
 
 impl Mirrored for Candidate {
     fn key(&self) -> Key {
-        Key::new(&*self.namespace, &*self.name)
+        self.key.clone()
     }
 
     fn version(&self) -> Option<u64> {

@@ -9,7 +9,10 @@
 //!
 //! Source: Kubernetes v1.35, pkg/controller/garbagecollector.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
 
 /// Finalizer of an owner that waits for its blocking dependents to go first.
 pub const FOREGROUND: &str = "foregroundDeletion";
@@ -20,19 +23,19 @@ pub const ORPHAN: &str = "orphan";
 const ABSENT_MAX: usize = 10_000;
 
 /// An object's unique id.
-pub type Uid = String;
+pub type Uid = Arc<str>;
 
 /// Where an object lives.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// `v1`, `apps/v1`, …
-    pub api_version: String,
+    pub api_version: Arc<str>,
     /// Kind.
-    pub kind: String,
+    pub kind: Arc<str>,
     /// Namespace; empty for cluster-scoped objects.
-    pub namespace: String,
+    pub namespace: Arc<str>,
     /// Name.
-    pub name: String,
+    pub name: Arc<str>,
 }
 
 /// An owner reference.
@@ -41,11 +44,11 @@ pub struct OwnerRef {
     /// uid of the owner.
     pub uid: Uid,
     /// `v1`, `apps/v1`, …
-    pub api_version: String,
+    pub api_version: Arc<str>,
     /// Kind of the owner.
-    pub kind: String,
+    pub kind: Arc<str>,
     /// Name of the owner.
-    pub name: String,
+    pub name: Arc<str>,
     /// Whether the owner may not go before this object, when it is deleted in the foreground.
     pub blocks: bool,
 }
@@ -84,7 +87,7 @@ pub enum Action {
         /// The reference to follow, from an object in `namespace`.
         owner: OwnerRef,
         /// Namespace of the dependent; empty for cluster-scoped ones.
-        namespace: String,
+        namespace: Arc<str>,
     },
     /// Delete it, if it still has this uid.
     Delete(Propagation),
@@ -114,9 +117,9 @@ pub struct Graph {
     /// Dependents of an owner, whether the owner is known or not.
     dependents: HashMap<Uid, BTreeSet<Uid>>,
     /// Owners that the server does not have, by uid and the namespace they were looked for in.
-    absent: HashSet<(Uid, String)>,
+    absent: HashSet<(Uid, Arc<str>)>,
     /// Owners that the server has although no watch showed them yet, or that cannot be followed.
-    trusted: HashSet<(Uid, String)>,
+    trusted: HashSet<(Uid, Arc<str>)>,
 }
 
 #[derive(Debug)]
@@ -135,14 +138,14 @@ struct Owners {
 
 impl Graph {
     /// Takes the newest version of an object, or its disappearance, and returns the objects to look at.
-    pub fn observe(&mut self, uid: &str, seen: Option<Seen>) -> BTreeSet<Uid> {
+    pub fn observe(&mut self, uid: &Uid, seen: Option<Seen>) -> BTreeSet<Uid> {
         match seen {
             Some(seen) => self.update(uid, seen),
             None => self.forget(uid),
         }
     }
 
-    fn update(&mut self, uid: &str, seen: Seen) -> BTreeSet<Uid> {
+    fn update(&mut self, uid: &Uid, seen: Seen) -> BTreeSet<Uid> {
         let mut look = BTreeSet::new();
         let before = self.nodes.get(uid).map(|node| node.seen.clone());
         for owner in before.iter().flat_map(|before| &before.owners) {
@@ -152,14 +155,14 @@ impl Graph {
             self.dependents
                 .entry(owner.uid.clone())
                 .or_default()
-                .insert(uid.into());
+                .insert(uid.clone());
         }
         let old_owners = before
             .as_ref()
             .map(|before| before.owners.as_slice())
             .unwrap_or_default();
         if !seen.owners.is_empty() && seen.owners != old_owners {
-            look.insert(uid.into());
+            look.insert(uid.clone());
         }
         // An owner that waits for this one may go on, because it does not block any more.
         look.extend(
@@ -171,7 +174,7 @@ impl Graph {
         let began = seen.deleting && before.as_ref().is_none_or(|before| !before.deleting);
         let waits = |seen: &Seen| seen.deleting && (seen.has(FOREGROUND) || seen.has(ORPHAN));
         if waits(&seen) && before.as_ref().is_none_or(|before| !waits(before)) {
-            look.insert(uid.into());
+            look.insert(uid.clone());
             if seen.has(FOREGROUND) {
                 look.extend(self.dependents_of(uid).cloned());
             }
@@ -180,20 +183,20 @@ impl Graph {
             look.extend(seen.owners.iter().map(|owner| owner.uid.clone()));
         }
         let namespace = seen.place.namespace.clone();
-        self.absent.remove(&(uid.into(), namespace.clone()));
-        self.trusted.remove(&(uid.into(), namespace));
-        self.nodes.insert(uid.into(), Node { seen });
+        self.absent.remove(&(uid.clone(), namespace.clone()));
+        self.trusted.remove(&(uid.clone(), namespace));
+        self.nodes.insert(uid.clone(), Node { seen });
         look
     }
 
-    fn forget(&mut self, uid: &str) -> BTreeSet<Uid> {
+    fn forget(&mut self, uid: &Uid) -> BTreeSet<Uid> {
         let Some(node) = self.unwatch(uid) else {
             return BTreeSet::new();
         };
         let mut look: BTreeSet<_> = self.dependents_of(uid).cloned().collect();
         look.extend(node.seen.owners.into_iter().map(|owner| owner.uid));
         // A cluster-scoped owner counts in all namespaces; for those the server is asked once each.
-        self.remember(uid.into(), node.seen.place.namespace);
+        self.remember(uid.clone(), node.seen.place.namespace);
         look
     }
 
@@ -213,7 +216,7 @@ impl Graph {
 
     /// Tells what the server answered to [`Action::Verify`].
     pub fn owner_is(&mut self, owner: &OwnerRef, namespace: &str, answer: Answer) {
-        let key = (owner.uid.clone(), namespace.to_owned());
+        let key = (owner.uid.clone(), namespace.into());
         match answer {
             Answer::Absent => self.remember(key.0, key.1),
             Answer::Present | Answer::Unresolvable => {
@@ -330,7 +333,7 @@ impl Graph {
                 let blocking = self
                     .dependents_of(next)
                     .filter(|dependent| self.blocks(dependent, next));
-                stack.extend(blocking.map(String::as_str));
+                stack.extend(blocking.map(|uid| &**uid));
             }
         }
         false
@@ -344,7 +347,7 @@ impl Graph {
         owners
             .unwrap_or_default()
             .iter()
-            .any(|found| found.uid == owner && found.blocks)
+            .any(|found| *found.uid == *owner && found.blocks)
     }
 
     fn dependents_of(&self, uid: &str) -> impl Iterator<Item = &Uid> {
@@ -360,7 +363,7 @@ impl Graph {
         }
     }
 
-    fn remember(&mut self, uid: Uid, namespace: String) {
+    fn remember(&mut self, uid: Uid, namespace: Arc<str>) {
         bound(&mut self.absent);
         self.trusted.remove(&(uid.clone(), namespace.clone()));
         self.absent.insert((uid, namespace));
@@ -381,7 +384,7 @@ impl Place {
                 .split_once('/')
                 .map_or(String::new(), |(group, _)| group.into())
         };
-        let reachable = self.namespace.is_empty() || self.namespace == namespace;
+        let reachable = self.namespace.is_empty() || *self.namespace == *namespace;
         reachable
             && self.kind == owner.kind
             && self.name == owner.name
@@ -390,7 +393,7 @@ impl Place {
 }
 
 /// Forgets everything when there is too much: it is only asked about again.
-fn bound(set: &mut HashSet<(Uid, String)>) {
+fn bound(set: &mut HashSet<(Uid, Arc<str>)>) {
     if set.len() >= ABSENT_MAX {
         set.clear();
     }

@@ -15,9 +15,9 @@ use kube::{ResourceExt, runtime::watcher::Event};
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// Namespace, or empty.
-    pub namespace: String,
+    pub namespace: Arc<str>,
     /// Name.
-    pub name: String,
+    pub name: Arc<str>,
 }
 
 /// What happened to one object: created without `old`, removed without `new`.
@@ -53,13 +53,18 @@ impl Key {
     /// The key of an object.
     pub fn of(object: &impl ResourceExt) -> Self {
         Self {
-            namespace: object.namespace().unwrap_or_default(),
-            name: object.name_any(),
+            namespace: object
+                .meta()
+                .namespace
+                .as_deref()
+                .unwrap_or_default()
+                .into(),
+            name: object.name_any().into(),
         }
     }
 
     /// The key of `name` in `namespace`.
-    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+    pub fn new(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
         Self {
             namespace: namespace.into(),
             name: name.into(),
@@ -84,7 +89,7 @@ pub(crate) fn version_number(version: Option<String>) -> Option<u64> {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.namespace.as_str() {
+        match &*self.namespace {
             "" => f.write_str(&self.name),
             namespace => write!(f, "{namespace}/{}", self.name),
         }
@@ -182,7 +187,7 @@ impl<K> Mirror<K> {
         let first = Key::new(namespace, "");
         let objects = self.objects.range(first..);
         objects
-            .take_while(move |(key, _)| key.namespace == namespace)
+            .take_while(move |(key, _)| *key.namespace == *namespace)
             .map(|(_, object)| object)
     }
 

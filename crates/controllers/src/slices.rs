@@ -313,8 +313,8 @@ pub fn hostname(service: &Service, pod: &Candidate) -> Option<String> {
 pub fn reference(pod: &Candidate) -> ObjectReference {
     ObjectReference {
         kind: Some("Pod".into()),
-        namespace: Some(pod.namespace.to_string()),
-        name: Some(pod.name.to_string()),
+        namespace: Some(pod.key.namespace.to_string()),
+        name: Some(pod.key.name.to_string()),
         uid: Some(pod.uid.to_string()),
         ..ObjectReference::default()
     }

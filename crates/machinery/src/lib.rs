@@ -18,3 +18,4 @@ pub mod quantity;
 mod quote;
 pub mod schema;
 pub mod status;
+pub mod texts;

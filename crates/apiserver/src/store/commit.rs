@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use flotilla_machinery::texts::Texts;
 use jiff::Timestamp;
 use tokio::sync::{mpsc, oneshot};
 
@@ -66,6 +67,8 @@ pub(crate) struct Committer {
     pending: Changes,
     /// The revision that the file has.
     durable_rev: u64,
+    /// Namespaces of the objects.
+    namespaces: Texts,
     /// Events whose encodings are still remembered, oldest first.
     encoded: VecDeque<Arc<Event>>,
 }
@@ -102,6 +105,7 @@ impl Committer {
             expiring,
             pending: Changes::new(),
             durable_rev,
+            namespaces: Texts::default(),
             encoded: VecDeque::new(),
         }
     }
@@ -225,7 +229,11 @@ impl Committer {
                     });
                 }
                 let create_rev = previous.as_ref().map_or(rev, |object| object.create_rev);
-                let mut object = draft.object(write.key, rev, create_rev);
+                let key = ObjectKey {
+                    namespace: self.namespaces.share(&write.key.namespace),
+                    name: write.key.name,
+                };
+                let mut object = draft.object(key, rev, create_rev);
                 if let Some(ttl) = self.ttl.get(&write.resource) {
                     let ttl = u32::try_from(ttl.as_secs()).unwrap_or(u32::MAX);
                     object.expires_seconds = seconds(self.now).saturating_add(ttl).max(1);

@@ -62,7 +62,7 @@ pub struct Meta {
     /// `metadata.labels`, sorted by key.
     pub labels: Pairs,
     /// Values of the resource's selectable fields beyond `metadata.name` and `metadata.namespace`, as the caller gave
-    /// them, sorted by path.
+    /// them, sorted by path. Those without a value are left out.
     pub fields: Pairs,
     /// `uid` of every owner reference, in order.
     pub owners: Box<[Box<str>]>,
@@ -237,6 +237,7 @@ fn read_meta(metadata: &Map<String, Value>, fields: Vec<(String, String)>) -> Me
             .collect(),
         fields: fields
             .iter()
+            .filter(|(_, value)| !value.is_empty())
             .map(|(path, value)| (path.as_str(), value.as_str()))
             .collect(),
         owners: owners.map(|owner| text(owner.get("uid")).into()).collect(),

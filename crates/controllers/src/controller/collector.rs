@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use flotilla_machinery::texts::Texts;
 use flotilla_operator::{Backoff, Outcome, Queue, QueueMetrics, Tasks};
 use k8s_openapi::{api::core::v1::ObjectReference, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::{
@@ -46,6 +47,7 @@ type Metadata = PartialObjectMeta<DynamicObject>;
 #[derive(Default)]
 struct World {
     graph: Graph,
+    texts: Texts,
     /// By `apiVersion` and plural.
     watched: BTreeMap<(String, String), Known>,
 }
@@ -208,10 +210,10 @@ async fn complain(client: &Client, uid: &Uid, place: &Place, owner: &OwnerRef) {
         instance: None,
     };
     let object = ObjectReference {
-        api_version: Some(place.api_version.clone()),
-        kind: Some(place.kind.clone()),
-        name: Some(place.name.clone()),
-        uid: Some(uid.clone()),
+        api_version: Some(place.api_version.to_string()),
+        kind: Some(place.kind.to_string()),
+        name: Some(place.name.to_string()),
+        uid: Some(uid.to_string()),
         ..ObjectReference::default()
     };
     let event = PublishedEvent {
@@ -228,7 +230,7 @@ async fn complain(client: &Client, uid: &Uid, place: &Place, owner: &OwnerRef) {
         .publish(&event, &object)
         .await
     {
-        tracing::debug!(%error, object = place.name, "An event could not be written");
+        tracing::debug!(%error, object = &*place.name, "An event could not be written");
     }
 }
 
@@ -268,9 +270,9 @@ async fn act(
             let served = served(resources, &place.api_version, &place.kind)?;
             let objects = api::<DynamicObject>(client, &served, &place.namespace);
             tracing::debug!(
-                object = place.name,
-                namespace = place.namespace,
-                kind = place.kind,
+                object = &*place.name,
+                namespace = &*place.namespace,
+                kind = &*place.kind,
                 "Collected"
             );
             remove(&objects, &place.name, &delete_params(how, uid)).await
@@ -318,7 +320,7 @@ async fn release(
         let references = metadata.owner_references.clone().unwrap_or_default();
         let left: Vec<_> = references
             .iter()
-            .filter(|reference| !owners.contains(&reference.uid))
+            .filter(|reference| !owners.iter().any(|owner| **owner == *reference.uid))
             .collect();
         (left.len() < references.len()).then(|| json!({"ownerReferences": left}))
     })
@@ -406,13 +408,16 @@ impl World {
             }
             Event::Delete(object) => gone.extend(known.uids.remove(&Key::of(&object))),
             Event::Apply(object) | Event::InitApply(object) => {
-                let (key, uid) = (Key::of(&object), object.uid().unwrap_or_default());
+                let metadata = &object.metadata;
+                let namespace = metadata.namespace.as_deref().unwrap_or_default();
+                let key = Key::new(self.texts.share(namespace), object.name_any());
+                let uid = Uid::from(object.uid().unwrap_or_default());
                 if let Some(unseen) = &mut known.unseen {
                     unseen.remove(&key);
                 }
-                let before = known.uids.insert(key, uid.clone());
+                let before = known.uids.insert(key.clone(), uid.clone());
                 gone.extend(before.filter(|before| *before != uid));
-                seen = Some((uid, see(served, &object.metadata)));
+                seen = Some((uid, see(served, key, metadata, &mut self.texts)));
             }
         }
         let mut look = BTreeSet::new();
@@ -434,26 +439,27 @@ impl World {
     }
 }
 
-fn see(served: &Served, metadata: &ObjectMeta) -> Seen {
+fn see(served: &Served, key: Key, metadata: &ObjectMeta, texts: &mut Texts) -> Seen {
     let owners = metadata
         .owner_references
         .iter()
         .flatten()
         .map(|owner| OwnerRef {
-            uid: owner.uid.clone(),
-            api_version: owner.api_version.clone(),
-            kind: owner.kind.clone(),
-            name: owner.name.clone(),
+            uid: texts.share(&owner.uid),
+            api_version: texts.share(&owner.api_version),
+            kind: texts.share(&owner.kind),
+            name: texts.share(&owner.name),
             blocks: owner.block_owner_deletion == Some(true),
-        });
+        })
+        .collect();
     Seen {
         place: Place {
-            api_version: served.api.api_version.clone(),
-            kind: served.api.kind.clone(),
-            namespace: metadata.namespace.clone().unwrap_or_default(),
-            name: metadata.name.clone().unwrap_or_default(),
+            api_version: texts.share(&served.api.api_version),
+            kind: texts.share(&served.api.kind),
+            namespace: key.namespace,
+            name: key.name,
         },
-        owners: owners.collect(),
+        owners,
         deleting: metadata.deletion_timestamp.is_some(),
         finalizers: metadata.finalizers.clone().unwrap_or_default(),
     }

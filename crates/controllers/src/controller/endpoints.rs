@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use flotilla_machinery::texts::Texts;
 use flotilla_operator::{Backoff, Outcome, Queue, QueueMetrics, Tasks};
 use k8s_openapi::api::{
     core::v1::{Endpoints, Node, Pod, Service},
@@ -40,25 +41,31 @@ struct World {
     slices: Mirror<EndpointSlice>,
     endpoints: Mirror<Endpoints>,
     nodes: Mirror<PartialObjectMeta<Node>>,
+    texts: Texts,
     /// Names of pods by namespace, label and value: a Service finds its pods without looking at others.
-    pods_by_label: HashMap<(String, String, String), BTreeSet<String>>,
+    pods_by_label: HashMap<Label, BTreeSet<Arc<str>>>,
 }
+
+/// Namespace, key and value.
+type Label = (Arc<str>, Arc<str>, Arc<str>);
 
 pub(super) fn spawn(tasks: &mut Tasks, client: Client, metrics: QueueMetrics) {
     let world = Shared::new(World::default());
     let queue = Queue::new(Backoff::default());
     macro_rules! watch {
         ($field:ident, $touched:expr) => {
-            watch!($field, $touched, |event| event)
+            watch!($field, $touched, |event, _| event)
         };
         ($field:ident, $touched:expr, $kept:expr) => {{
+            let kept: fn(Event<_>, &mut Texts) -> Event<_> = $kept;
             let (world, queue, api) = (world.clone(), queue.clone(), Api::all(client.clone()));
             tasks.spawn(concat!("endpoints: ", stringify!($field)), async move {
                 let on = move |event| {
                     let mut world = world.lock();
-                    for change in world.$field.apply($kept(event)) {
+                    let world = &mut *world;
+                    for change in world.$field.apply(kept(event, &mut world.texts)) {
                         let touched: fn(&mut World, &Change<_>) -> BTreeSet<Key> = $touched;
-                        touched(&mut world, &change)
+                        touched(world, &change)
                             .into_iter()
                             .for_each(|key| queue.add(key));
                     }
@@ -79,13 +86,18 @@ pub(super) fn spawn(tasks: &mut Tasks, client: Client, metrics: QueueMetrics) {
     });
 }
 
-/// Events of pods as the world keeps them.
-fn candidates(event: Event<Pod>) -> Event<Candidate> {
+/// Events of pods as the world keeps them: a pod that waits or is over is as good as none.
+fn candidates(event: Event<Pod>, texts: &mut Texts) -> Event<Candidate> {
+    let mut candidate = |pod: Pod| Candidate::new(&pod, texts);
+    let apply = |pod: Candidate, apply: fn(Candidate) -> Event<Candidate>| match pod.counts() {
+        true => apply(pod),
+        false => Event::Delete(pod),
+    };
     match event {
-        Event::Apply(pod) => Event::Apply(Candidate::of(&pod)),
-        Event::Delete(pod) => Event::Delete(Candidate::of(&pod)),
+        Event::Apply(pod) => apply(candidate(pod), Event::Apply),
+        Event::Delete(pod) => Event::Delete(candidate(pod)),
         Event::Init => Event::Init,
-        Event::InitApply(pod) => Event::InitApply(Candidate::of(&pod)),
+        Event::InitApply(pod) => apply(candidate(pod), Event::InitApply),
         Event::InitDone => Event::InitDone,
     }
 }
@@ -96,7 +108,7 @@ fn owner_of(change: &Change<EndpointSlice>) -> Option<Key> {
     let writer = slice.labels().get(MANAGED_BY)?;
     let ours = writer == CONTROLLER || writer == MIRRORING_CONTROLLER;
     let service = slice.labels().get(SERVICE_NAME).filter(|_| ours)?;
-    Some(Key::new(&change.key.namespace, service))
+    Some(Key::new(change.key.namespace.clone(), service.as_str()))
 }
 
 /// Decisions for one Service.
@@ -159,7 +171,8 @@ impl World {
     /// Keeps the index of labels and names the Services that select the pod, before or after.
     fn pod_changed(&mut self, change: &Change<Candidate>) -> BTreeSet<Key> {
         let namespace = &change.key.namespace;
-        let place = |key: &str, value: &str| (namespace.clone(), key.to_owned(), value.to_owned());
+        let place =
+            |key: &Arc<str>, value: &Arc<str>| (namespace.clone(), key.clone(), value.clone());
         for (key, value) in change.old.iter().flat_map(|pod| pod.labels()) {
             if let Some(pods) = self.pods_by_label.get_mut(&place(key, value)) {
                 pods.remove(&change.key.name);
@@ -187,7 +200,7 @@ impl World {
             .as_ref()
             .and_then(|spec| spec.selector.as_ref());
         let candidates = selector.into_iter().flatten().map(|(key, value)| {
-            let place = (namespace.to_owned(), key.clone(), value.clone());
+            let place = (namespace.into(), key.as_str().into(), value.as_str().into());
             self.pods_by_label.get(&place)
         });
         let Some(Some(rarest)) = candidates.min_by_key(|pods| pods.map_or(0, BTreeSet::len)) else {
@@ -195,7 +208,7 @@ impl World {
         };
         let pods = rarest
             .iter()
-            .filter_map(|name| self.pods.get(&Key::new(namespace, name)));
+            .filter_map(|name| self.pods.get(&Key::new(namespace, name.clone())));
         pods.filter(|pod| slices::selects(service, pod))
             .cloned()
             .collect()

@@ -1,6 +1,6 @@
 //! Gives namespaces what they need and empties those that go.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use flotilla_operator::{Backoff, Outcome, Queue, QueueMetrics, Tasks};
 use k8s_openapi::{
@@ -63,7 +63,7 @@ pub(super) fn spawn(
         root_ca,
         world: Shared::new(World::default()),
     };
-    let queue: Queue<String> = Queue::new(Backoff::default());
+    let queue: Queue<Arc<str>> = Queue::new(Backoff::default());
     let named = |name: &str| watcher::Config::default().fields(&format!("metadata.name={name}"));
     macro_rules! watch {
         ($field:ident, $config:expr, $namespace:expr) => {{
@@ -75,7 +75,7 @@ pub(super) fn spawn(
             let config = $config;
             tasks.spawn(concat!("namespaces: ", stringify!($field)), async move {
                 let on = move |event| {
-                    let namespace: fn(&Key) -> String = $namespace;
+                    let namespace: fn(&Key) -> Arc<str> = $namespace;
                     let changes = world.lock().$field.apply(event);
                     changes
                         .iter()
@@ -98,7 +98,7 @@ pub(super) fn spawn(
     });
 }
 
-async fn reconcile(context: Context, name: String) -> Result<Outcome, Error> {
+async fn reconcile(context: Context, name: Arc<str>) -> Result<Outcome, Error> {
     let (namespace, certificate, account) = {
         let world = context.world.lock();
         let complete = world.namespaces.is_complete()
@@ -107,11 +107,11 @@ async fn reconcile(context: Context, name: String) -> Result<Outcome, Error> {
         if !complete {
             return Ok(Outcome::Again(NOT_YET));
         }
-        let Some(namespace) = world.namespaces.get(&Key::new("", &name)) else {
+        let Some(namespace) = world.namespaces.get(&Key::new("", name.clone())) else {
             return Ok(Outcome::Wait);
         };
-        let certificate = world.certificates.get(&Key::new(&name, ROOT_CA));
-        let account = world.accounts.get(&Key::new(&name, DEFAULT_ACCOUNT));
+        let certificate = world.certificates.get(&Key::new(name.clone(), ROOT_CA));
+        let account = world.accounts.get(&Key::new(name.clone(), DEFAULT_ACCOUNT));
         (namespace.clone(), certificate.cloned(), account.is_some())
     };
     if namespaces::is_terminating(&namespace) {

@@ -120,7 +120,7 @@ impl Cluster {
             Action::OrphanDependents(ref dependents) => {
                 for dependent in dependents {
                     if let Some(mut seen) = self.objects.get(dependent).cloned() {
-                        seen.owners.retain(|owner| owner.uid != uid);
+                        seen.owners.retain(|owner| *owner.uid != *uid);
                         self.finish(dependent, seen);
                     }
                 }
@@ -132,7 +132,7 @@ impl Cluster {
 
     fn left(&self) -> String {
         let left = self.objects.iter().map(|(uid, seen)| {
-            let owners: Vec<_> = seen.owners.iter().map(|owner| owner.uid.as_str()).collect();
+            let owners: Vec<_> = seen.owners.iter().map(|owner| &*owner.uid).collect();
             let deleting = if seen.deleting { "†" } else { "" };
             format!("{uid}{deleting}({})", owners.join(","))
         });
@@ -351,14 +351,14 @@ proptest! {
         let lines: Vec<_> = lines.iter().map(String::as_str).collect();
         let mut cluster = Cluster::with(&lines);
         cluster.run();
-        let mut alive: BTreeMap<String, Vec<String>> = cluster
+        let mut alive: BTreeMap<Uid, Vec<Uid>> = cluster
             .objects
             .iter()
             .map(|(uid, seen)| (uid.clone(), seen.owners.iter().map(|owner| owner.uid.clone()).collect()))
             .collect();
         for (n, how) in deletions {
             let how = if how == 0 { Propagation::Background } else { Propagation::Foreground };
-            let uid = format!("o{n}");
+            let uid = Uid::from(format!("o{n}"));
             cluster.delete(&uid, how);
             cluster.run();
             let mut gone = vec![uid];

@@ -1,5 +1,6 @@
 //! From pods to slices.
 
+use flotilla_machinery::texts::Texts;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -31,7 +32,10 @@ fn pod(text: &str) -> Candidate {
     if has("terminating") {
         object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     }
-    Candidate::of(&serde_json::from_value(object).unwrap())
+    Candidate::new(
+        &serde_json::from_value(object).unwrap(),
+        &mut Texts::default(),
+    )
 }
 
 fn shown(groups: &Groups) -> Vec<String> {
@@ -361,4 +365,13 @@ fn tidy_sort(groups: &mut Groups) {
     for endpoints in groups.values_mut() {
         endpoints.sort_by(|a, b| a.addresses.cmp(&b.addresses));
     }
+}
+
+#[test]
+fn pods_that_wait_or_are_over_do_not_count() {
+    assert!(pod("a 10.0.0.1 ready").counts());
+    assert!(pod("a 10.0.0.1 terminating").counts());
+    assert!(!pod("a 10.0.0.1 done").counts());
+    let waiting = serde_json::from_value(json!({"metadata": {"name": "a"}})).unwrap();
+    assert!(!Candidate::new(&waiting, &mut Texts::default()).counts());
 }

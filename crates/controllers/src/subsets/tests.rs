@@ -1,5 +1,6 @@
 //! From pods to the Endpoints object.
 
+use flotilla_machinery::texts::Texts;
 use serde_json::{Value, json};
 
 use super::*;
@@ -21,7 +22,10 @@ fn pod(name: &str, address: &str, ready: bool, more: Value) -> Candidate {
     for (key, value) in more.as_object().unwrap() {
         *object.pointer_mut(key).unwrap() = value.clone();
     }
-    Candidate::of(&serde_json::from_value(object).unwrap())
+    Candidate::new(
+        &serde_json::from_value(object).unwrap(),
+        &mut Texts::default(),
+    )
 }
 
 fn shown(endpoints: &Endpoints) -> Vec<String> {
