@@ -155,9 +155,9 @@ impl Call {
         GroupResource::new(&*self.resource.group, &*self.resource.plural)
     }
 
-    /// The kind as messages name it.
+    /// The kind as messages name it: in the group it is stored in, which is the core group for all events.
     pub(crate) fn group_kind(&self) -> GroupKind {
-        GroupKind::new(&*self.resource.group, &*self.resource.kind)
+        GroupKind::new(&*self.resource.storage.group, &*self.resource.kind)
     }
 
     /// The named object does not exist.

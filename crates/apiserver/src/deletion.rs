@@ -26,6 +26,8 @@ pub enum Verdict {
     Remove,
     /// Store this: marked as deleted, waiting for its grace period or finalizers.
     Mark(Value),
+    /// Store this, marked as deleted, and take it out then: watches see both.
+    MarkAndRemove(Value),
     /// It is on its way already; answer with it as it is.
     Keep,
 }
@@ -54,11 +56,11 @@ pub fn decide(
         Some(seconds) if deleting => {
             return Ok(shorten(object, marked, seconds, requested, cx.now, held));
         }
-        Some(seconds) if seconds > 0 => {
+        Some(seconds) => {
             mark(cx, &mut marked, seconds);
-            return Ok(Verdict::Mark(marked));
+            return Ok(last_or_not(marked, seconds, held));
         }
-        _ => {}
+        None => {}
     }
     if !held {
         return Ok(Verdict::Remove);
@@ -90,7 +92,7 @@ fn check_preconditions(
     options: &DeleteOptions,
 ) -> Result<(), Status> {
     // Upstream names the kind here, where other conflicts name the resource.
-    let kind = GroupResource::new(&*cx.resource.group, &*cx.resource.kind);
+    let kind = GroupResource::new(&*cx.resource.storage.group, &*cx.resource.kind);
     let name = meta::text(object, "name");
     let mismatch = |what: &str, wanted: &str, found: &str, guess: &str| {
         if &*cx.resource.plural == "namespaces" {
@@ -197,9 +199,6 @@ fn shorten(
         .and_then(Value::as_i64);
     let left = left.unwrap_or(0);
     if requested.is_some() && seconds < left {
-        if seconds == 0 && !held {
-            return Verdict::Remove;
-        }
         // The new end counts from the first delete, but never lies in the past.
         let end = meta::text(object, "deletionTimestamp")
             .parse::<Timestamp>()
@@ -209,7 +208,7 @@ fn shorten(
         let metadata = meta::fields_mut(&mut marked);
         metadata.insert("deletionTimestamp".to_owned(), shape::seconds(end).into());
         metadata.insert("deletionGracePeriodSeconds".to_owned(), seconds.into());
-        return Verdict::Mark(marked);
+        return last_or_not(marked, seconds, held);
     }
     if left == 0 && !held {
         return Verdict::Remove;
@@ -218,6 +217,14 @@ fn shorten(
         Verdict::Keep
     } else {
         Verdict::Mark(marked)
+    }
+}
+
+fn last_or_not(marked: Value, seconds: i64, held: bool) -> Verdict {
+    if seconds > 0 || held {
+        Verdict::Mark(marked)
+    } else {
+        Verdict::MarkAndRemove(marked)
     }
 }
 

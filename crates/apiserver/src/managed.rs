@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flotilla_machinery::{
     apply::{self, Shape, Versions},
-    builtin::Lists,
+    builtin::{self, Lists},
     fieldpath::{Path, PathElement, Set},
     group::{GroupKind, split_api_version},
     status::{FieldError, Status},
@@ -36,6 +36,31 @@ pub(crate) fn track(
         }
     });
     *new = tracked;
+}
+
+/// Writes down who wrote the fields of a body whose kind is not that of the object it is sent to: `type_name` in the schema of
+/// built-in kinds, with its `apiVersion` and `kind` said.
+pub(crate) fn track_body(call: &Call, body: &mut Value, type_name: &str, manager: &str) {
+    let schema = builtin::schema();
+    let Some(root) = schema.find(type_name) else {
+        return;
+    };
+    let [api_version, kind] =
+        ["apiVersion", "kind"].map(|name| body[name].as_str().unwrap_or_default().to_owned());
+    let context = apply::Context {
+        shape: Shape { schema, root },
+        api_version: &api_version,
+        kind: &kind,
+        manager,
+        subresource: &call.info.subresource,
+        force: false,
+        now: &shape::seconds(call.now),
+        reset_fields: &Set::default(),
+        versions: None,
+    };
+    let mut blank = Value::Object(Map::new());
+    builtin::emit(&mut blank, schema, root, Lists::AsGiven);
+    *body = apply::track_creation(&blank, std::mem::take(body), &context);
 }
 
 /// An object made by server-side apply of `config` to `live`, with its managed fields.

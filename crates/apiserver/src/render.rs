@@ -46,16 +46,33 @@ pub(crate) fn value(resource: &Resource, object: &Object) -> Value {
 
 /// A stored object as an item of a list: built-in kinds leave out `kind` and `apiVersion` there.
 pub(crate) fn put_item(out: &mut BytesMut, resource: &Resource, object: &Object) {
-    if resource.custom.is_none() && resource.conversion != Conversion::Rewrite {
-        out.put_u8(b'{');
-        out.put_slice(&object.body[object.prefix_len as usize..]);
-        return;
+    match resource.conversion {
+        _ if resource.custom.is_some() => out.put_slice(&body(resource, object)),
+        Conversion::Rewrite => out.put_slice(&to_bytes(&item(resource, object))),
+        _ => {
+            out.put_u8(b'{');
+            out.put_slice(&object.body[object.prefix_len as usize..]);
+        }
     }
-    out.put_slice(&body(resource, object));
+}
+
+/// The same, parsed.
+pub(crate) fn item(resource: &Resource, object: &Object) -> Value {
+    let mut value = value(resource, object);
+    if resource.custom.is_none()
+        && let Some(members) = value.as_object_mut()
+    {
+        members.remove("kind");
+        members.remove("apiVersion");
+    }
+    value
 }
 
 /// PartialObjectMetadata of `version` for a stored object.
-pub(crate) fn metadata(version: &str, object: &Object) -> Bytes {
+pub(crate) fn metadata(resource: &Resource, version: &str, object: &Object) -> Bytes {
+    if resource.strategy.hidden_annotation().is_some() {
+        return to_bytes(&partial(resource, version, &value(resource, object)));
+    }
     let rest = &object.body[object.prefix_len as usize..];
     let metadata = rest
         .strip_prefix(b"\"metadata\":")
@@ -69,11 +86,31 @@ pub(crate) fn metadata(version: &str, object: &Object) -> Bytes {
     out.freeze()
 }
 
+/// The same, of an object in whatever form.
+pub(crate) fn partial(resource: &Resource, version: &str, object: &Value) -> Value {
+    let mut metadata = object["metadata"].clone();
+    if let Some(hidden) = resource.strategy.hidden_annotation()
+        && let Some(annotations) = metadata["annotations"].as_object_mut()
+    {
+        annotations.remove(hidden);
+        if annotations.is_empty()
+            && let Some(metadata) = metadata.as_object_mut()
+        {
+            metadata.remove("annotations");
+        }
+    }
+    json!({
+        "kind": "PartialObjectMetadata",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": metadata,
+    })
+}
+
 /// The response that shows one stored object.
 pub(crate) fn object(call: &Call, code: StatusCode, object: &Object) -> Response<Body> {
     let bytes = match &call.accepted.shape {
         As::Object => body(&call.resource, object),
-        As::Metadata(version) => metadata(version, object),
+        As::Metadata(version) => metadata(&call.resource, version, object),
         As::Table(version) => {
             let rows = [value(&call.resource, object)];
             let metadata = json!({"resourceVersion": object.rev.to_string()});

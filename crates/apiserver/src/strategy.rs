@@ -12,6 +12,7 @@ mod classes;
 mod config;
 mod convert;
 mod cron;
+mod csi_check;
 mod endpoint_check;
 mod families;
 mod field;
@@ -44,7 +45,9 @@ use std::sync::Arc;
 
 use flotilla_machinery::builtin::ResourceRow;
 
-use self::{namespace::Namespaces, pods::Pods, rules::Rules, services::Services};
+use self::{
+    certificates::Requests, namespace::Namespaces, pods::Pods, rules::Rules, services::Services,
+};
 use crate::crd::definition::Definitions;
 use crate::registry::Strategy;
 
@@ -57,6 +60,9 @@ pub fn of(row: &ResourceRow) -> Arc<dyn Strategy> {
         ("", "namespaces") => return Arc::new(Namespaces::default()),
         ("", "pods") => return Arc::new(Pods::default()),
         ("", "services") => return Arc::new(Services::default()),
+        ("certificates.k8s.io", "certificatesigningrequests") => {
+            return Arc::new(Requests::of(row));
+        }
         _ => {}
     }
     let families = [

@@ -15,7 +15,10 @@ use flotilla_machinery::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::registry::{PrinterColumn, Resource};
+use crate::{
+    registry::{PrinterColumn, Resource},
+    render,
+};
 
 /// How much of its object each row carries (`includeObject`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,13 +127,7 @@ impl Columns {
         match include {
             Include::None => {}
             Include::Object => row["object"] = object.clone(),
-            Include::Metadata => {
-                row["object"] = json!({
-                    "kind": "PartialObjectMetadata",
-                    "apiVersion": format!("meta.k8s.io/{version}"),
-                    "metadata": object["metadata"],
-                });
-            }
+            Include::Metadata => row["object"] = render::partial(&self.resource, version, object),
         }
         row
     }

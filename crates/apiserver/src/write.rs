@@ -3,6 +3,7 @@
 
 use flotilla_machinery::{
     builtin::Lists,
+    group::GroupKind,
     names,
     status::{FieldError, Status},
 };
@@ -11,7 +12,7 @@ use serde_json::Value;
 use crate::{
     call::Call,
     convert, deletion, guard, managed, meta,
-    registry::{Context, Conversion, value_at},
+    registry::{Context, Conversion, Resource, value_at},
     store::{CommitError, Draft, DraftError, Object, ObjectKey, State},
     versions,
 };
@@ -113,6 +114,11 @@ pub(crate) fn name_new(call: &Call, object: &mut Value, entropy: u64) -> Result<
         return Ok(());
     }
     let base = meta::text(object, "generateName");
+    if base.is_empty() && call.resource.strategy.names_itself() {
+        let name = uuid::Uuid::new_v4().to_string();
+        meta::fields_mut(object).insert("name".to_owned(), name.into());
+        return Ok(());
+    }
     if base.is_empty() {
         let why = "name or generateName is required";
         let errors = vec![FieldError::required("metadata.name", why)];
@@ -261,7 +267,9 @@ fn check_version(call: &Call, new: &Value, old: &Value) -> Result<(), Status> {
     if asked.is_empty() && !call.resource.strategy.allows_unconditional_update() {
         let why = "must be specified for an update";
         let errors = vec![FieldError::invalid("metadata.resourceVersion", 0, why)];
-        return Err(Status::invalid(&call.group_kind(), name, errors));
+        // Upstream names the resource here, where other mistakes name the kind.
+        let resource = GroupKind::new(&*call.resource.group, &*call.resource.plural);
+        return Err(Status::invalid(&resource, name, errors));
     }
     if !asked.is_empty() && asked != live {
         return Err(Status::modified(&call.group_resource(), name));
@@ -275,9 +283,31 @@ fn check_uid(call: &Call, new: &Value, old: &Value) -> Result<(), Status> {
     if asked.is_empty() || asked == live {
         return Ok(());
     }
-    let why =
-        format!("Precondition failed: UID in precondition: {asked}, UID in object meta: {live}");
+    let key = storage_path(call.resource.as_ref(), &call.key_of(name));
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in \
+         precondition: {asked}, UID in object meta: {live}"
+    );
     Err(Status::conflict(&call.group_resource(), name, why))
+}
+
+/// Where kube-apiserver keeps an object in etcd, which some of its errors name. Source: Kubernetes v1.35,
+/// `pkg/kubeapiserver/default_storage_factory_builder.go`.
+fn storage_path(resource: &Resource, key: &ObjectKey) -> String {
+    let (group, plural) = (&*resource.storage.group, &*resource.storage.plural);
+    let folder = match (group, plural) {
+        ("", "replicationcontrollers") => "controllers",
+        ("", "endpoints") => "services/endpoints",
+        ("", "services") => "services/specs",
+        ("", "nodes") => "minions",
+        ("networking.k8s.io", "ingresses") => "ingress",
+        _ => plural,
+    };
+    let groups_apart = ["apiextensions.k8s.io", "apiregistration.k8s.io"];
+    if resource.custom.is_some() || groups_apart.contains(&group) {
+        return format!("/registry/{group}/{folder}/{key}");
+    }
+    format!("/registry/{folder}/{key}")
 }
 
 fn refuse(call: &Call, object: &Value, errors: Vec<FieldError>) -> Result<(), Status> {

@@ -44,6 +44,16 @@ static PATTERNS: LazyLock<Vec<(Regex, &'static str, bool)>> = LazyLock::new(|| {
         (r"\b\d+\.\d+\.\d+\.\d+:\d{4,5}\b", "ADDRESS", false),
         (r"\((?:\d{2,})\)", "(NUMBER)", false),
         (r"current: \d+", "current: NUMBER", false),
+        (
+            r"ResourceVersion in precondition: \d+",
+            "ResourceVersion in precondition: NUMBER",
+            false,
+        ),
+        (
+            r"ResourceVersion in object meta: \d+",
+            "ResourceVersion in object meta: NUMBER",
+            false,
+        ),
     ]
     .into_iter()
     .map(|(pattern, word, numbered)| {

@@ -96,16 +96,15 @@ fn graceful_kinds_wait_and_a_second_delete_only_shortens() {
         check(true, waiting(), r#"{"gracePeriodSeconds":60}"#),
         Ok(Verdict::Keep)
     );
-    assert_eq!(
-        check(true, waiting(), r#"{"gracePeriodSeconds":0}"#),
-        Ok(Verdict::Remove)
-    );
+    let last = |object| match check(true, object, r#"{"gracePeriodSeconds":0}"#) {
+        Ok(Verdict::MarkAndRemove(object)) => object["metadata"].clone(),
+        other => panic!("{other:?}"),
+    };
+    let at_once = json!({"name": "a", "deletionGracePeriodSeconds": 0, "deletionTimestamp": "2026-01-02T03:04:05Z"});
+    assert_eq!(last(waiting()), at_once);
+    assert_eq!(last(object), at_once);
     let sooner = marked(check(true, waiting(), r#"{"gracePeriodSeconds":1}"#));
     assert_eq!(sooner["deletionTimestamp"], "2026-01-02T03:04:05Z");
-    assert_eq!(
-        check(true, object, r#"{"gracePeriodSeconds":0}"#),
-        Ok(Verdict::Remove)
-    );
 }
 
 #[test]

@@ -133,14 +133,15 @@ async fn remove(call: &Call, key: &ObjectKey, options: &DeleteOptions) -> Result
             true => versions::parse(&live),
             false => render::value(&call.resource, &live),
         };
-        let op = match deletion::decide(&cx, &object, options)? {
+        let verdict = deletion::decide(&cx, &object, options)?;
+        let op = match verdict {
             Verdict::Keep => return Ok(Outcome::Waiting(live)),
             Verdict::Remove if options.dry_run => return Ok(Outcome::Removed(live)),
             Verdict::Remove => Op::Delete,
-            Verdict::Mark(marked) => {
+            Verdict::Mark(ref marked) | Verdict::MarkAndRemove(ref marked) => {
                 let draft = match as_stored {
-                    true => write::draft_as_stored(&marked, &live)?,
-                    false => write::draft(call, &marked).await?,
+                    true => write::draft_as_stored(marked, &live)?,
+                    false => write::draft(call, marked).await?,
                 };
                 if options.dry_run {
                     let object = draft.object(key.clone(), live.rev, live.create_rev);
@@ -150,14 +151,23 @@ async fn remove(call: &Call, key: &ObjectKey, options: &DeleteOptions) -> Result
             }
         };
         let removes = matches!(op, Op::Delete);
-        let expect = Expect::Rev(live.rev);
-        let write = Write {
+        let write = |expect: u64, op: Op| Write {
             resource: resource.clone(),
             key: key.clone(),
-            expect,
+            expect: Expect::Rev(expect),
             op,
         };
-        match call.engine.store.commit(write).await {
+        let mut done = call.engine.store.commit(write(live.rev, op)).await;
+        if let (Ok(marked), Verdict::MarkAndRemove(_)) = (&done, &verdict) {
+            let marked = marked.object.clone();
+            let removal = write(marked.rev, Op::Delete);
+            done = call.engine.store.commit(removal).await;
+            if let Err(CommitError::Missing(_)) = done {
+                // Somebody else took it out in between, which is what was wanted.
+                return Ok(Outcome::Waiting(marked));
+            }
+        }
+        match done {
             Ok(done) if removes => return Ok(Outcome::Removed(done.object)),
             Ok(done) => return Ok(Outcome::Waiting(done.object)),
             Err(CommitError::Conflict(_)) => {}

@@ -19,7 +19,6 @@ use crate::{
     negotiate::{As, Media},
     page,
     params::{ListOptions, VersionMatch, parse_version},
-    registry::Resource,
     render,
     request::query_pairs,
     store::{Object, ObjectKey, Objects, State, list as in_order},
@@ -72,7 +71,7 @@ pub(crate) async fn list(call: &Call) -> Result<Response<Body>, Status> {
             let items: Vec<Value> = page
                 .objects
                 .iter()
-                .map(|o| item(&call.resource, o))
+                .map(|o| render::item(&call.resource, o))
                 .collect();
             let list = json!({
                 "kind": *call.resource.list_kind,
@@ -323,6 +322,16 @@ fn stream_items(
 }
 
 fn metadata_page(call: &Call, version: &str, page: &Page) -> Response<Body> {
+    if page.objects.is_empty() {
+        let list = json!({
+            "kind": "PartialObjectMetadataList",
+            "apiVersion": format!("meta.k8s.io/{version}"),
+            "metadata": page.metadata,
+            // Upstream gathers them in a list that it never begins.
+            "items": null,
+        });
+        return render::made(call, StatusCode::OK, &list);
+    }
     let mut out = BytesMut::new();
     out.put_slice(
         format!(
@@ -336,19 +345,8 @@ fn metadata_page(call: &Call, version: &str, page: &Page) -> Response<Body> {
         if at > 0 {
             out.put_u8(b',');
         }
-        out.put_slice(&render::metadata(version, object));
+        out.put_slice(&render::metadata(&call.resource, version, object));
     }
     out.put_slice(b"]}");
     render::reply(StatusCode::OK, call, Bytes::from(out))
-}
-
-fn item(resource: &Resource, object: &Object) -> Value {
-    let mut value = render::value(resource, object);
-    if resource.custom.is_none()
-        && let Some(members) = value.as_object_mut()
-    {
-        members.remove("kind");
-        members.remove("apiVersion");
-    }
-    value
 }

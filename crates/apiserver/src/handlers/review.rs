@@ -64,10 +64,16 @@ fn owners(call: &Call, review: &mut Value) -> Value {
     metadata.remove("managedFields").unwrap_or_default()
 }
 
+const TOKEN_REQUEST: &str = "io.k8s.api.authentication.v1.TokenRequest";
+
 /// POST of a token request for a service account.
 pub(crate) fn token(call: &Call) -> Result<Response<Body>, Status> {
+    let options = WriteOptions::parse(&call.query, "CreateOptions")?;
     let mut body = decode::untyped(&call.body, call.media()?)?;
     expect_token_request(&mut body)?;
+    service_account::fill_request(&mut body);
+    let manager = call.manager(&options.field_manager);
+    managed::track_body(call, &mut body, TOKEN_REQUEST, &manager);
     let id = uuid::Uuid::new_v4().to_string();
     let request = service_account::Request {
         namespace: &call.info.namespace,

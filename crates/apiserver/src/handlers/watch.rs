@@ -466,7 +466,9 @@ impl Watch {
         if shared && let Some(form) = self.form() {
             let shape = self.call.accepted.shape.clone();
             return Some(event.encoded(form, || match shape {
-                As::Metadata(version) => line(word, &render::metadata(version, &event.object)),
+                As::Metadata(version) => {
+                    line(word, &render::metadata(resource, version, &event.object))
+                }
                 _ => line(word, &render::body(resource, &event.object)),
             }));
         }
@@ -515,7 +517,7 @@ impl Watch {
         let resource = &self.call.resource;
         let bytes = match self.call.accepted.shape.clone() {
             As::Object => render::body(resource, object),
-            As::Metadata(version) => render::metadata(version, object),
+            As::Metadata(version) => render::metadata(resource, version, object),
             As::Table(version) => {
                 let rows = [render::value(resource, object)];
                 let metadata = json!({"resourceVersion": object.rev.to_string()});

@@ -125,6 +125,11 @@ pub trait Strategy: Send + Sync {
         generic::check_subdomain(name, prefix)
     }
 
+    /// Whether an object without a name, and without a `generateName`, is called by a fresh UUID.
+    fn names_itself(&self) -> bool {
+        false
+    }
+
     /// Whether finalizers without a domain must be among Kubernetes' own.
     fn qualifies_finalizers(&self) -> bool {
         false
@@ -148,6 +153,12 @@ pub trait Strategy: Send + Sync {
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
         }
+    }
+
+    /// An annotation that stands for a field of upstream's internal version, so that Tables and metadata-only answers, which are
+    /// made from that, do not show it.
+    fn hidden_annotation(&self) -> Option<&'static str> {
+        None
     }
 
     /// What deletion does to dependents when the client does not say.
@@ -283,26 +294,51 @@ pub mod generic {
         };
         // A scheduler's choice is no wish of the pod's owner.
         let counts = cx.resource.tracks_generation && cx.subresource != "binding";
-        if counts && desired_state_differs(new, old) {
-            new["metadata"]["generation"] = json!(before.unwrap_or(0) + 1);
+        if counts && desired_state_differs(cx, new, old) {
+            count_generation(new, old);
         }
     }
 
-    /// Whether anything outside `metadata` and `status` differs.
-    pub fn desired_state_differs(new: &Value, old: &Value) -> bool {
+    /// The generation after `old`'s.
+    pub fn count_generation(new: &mut Value, old: &Value) {
+        let before = old.pointer("/metadata/generation").and_then(Value::as_i64);
+        new["metadata"]["generation"] = json!(before.unwrap_or(0) + 1);
+    }
+
+    /// Whether anything outside `metadata` and `status` differs. Built-in kinds do not tell an empty list from none.
+    fn desired_state_differs(cx: &Context<'_>, new: &Value, old: &Value) -> bool {
         let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else {
             return false;
+        };
+        let differ = |new: Option<&Value>, old: Option<&Value>| match cx.resource.custom {
+            Some(_) => new != old,
+            None => !same_desire(new.unwrap_or(&Value::Null), old.unwrap_or(&Value::Null)),
         };
         let desired = |name: &&String| {
             !matches!(name.as_str(), "metadata" | "status" | "apiVersion" | "kind")
         };
-        new.keys()
-            .filter(desired)
-            .any(|name| new.get(name) != old.get(name))
-            || old
-                .keys()
-                .filter(desired)
-                .any(|name| !new.contains_key(name))
+        let mut names = new.keys().chain(old.keys()).filter(desired);
+        names.any(|name| differ(new.get(name), old.get(name)))
+    }
+
+    /// Whether two values mean the same to a built-in kind.
+    fn same_desire(new: &Value, old: &Value) -> bool {
+        match (new, old) {
+            (Value::Null, Value::Array(items)) | (Value::Array(items), Value::Null) => {
+                items.is_empty()
+            }
+            (Value::Array(new), Value::Array(old)) => {
+                new.len() == old.len() && new.iter().zip(old).all(|(n, o)| same_desire(n, o))
+            }
+            (Value::Object(new), Value::Object(old)) => {
+                let mut names = new.keys().chain(old.keys());
+                names.all(|name| {
+                    let [new, old] = [new, old].map(|map| map.get(name).unwrap_or(&Value::Null));
+                    same_desire(new, old)
+                })
+            }
+            (new, old) => new == old,
+        }
     }
 
     /// `status` on the main endpoint of a kind that has one; everything but `status` on that.

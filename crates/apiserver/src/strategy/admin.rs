@@ -8,7 +8,7 @@ use flotilla_machinery::{builtin::ResourceRow, labels::Selector, names, status::
 use serde_json::{Value, json};
 
 use super::{
-    autoscaler_check, certificates, convert,
+    autoscaler_check, convert,
     field::{Field, check},
     fill::{at_mut, fill, items, list, text},
     golang::{Member, Shape, record},
@@ -42,11 +42,14 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
         },
         ("policy", "poddisruptionbudgets") => Rules {
             check: check_budget,
+            name: path_segment,
             check_status: check_budget_status,
             ..rules
         },
         ("scheduling.k8s.io", "priorityclasses") => Rules {
             defaults: |object| fill(object, "preemptionPolicy", "PreemptLowerPriority"),
+            // The first generation stays, whatever changes.
+            on_create: |object| object["metadata"]["generation"] = 1.into(),
             check: check_priority_class,
             check_change: |new, old, errors| {
                 let value = |object: &Value| object["value"].as_i64().unwrap_or(0);
@@ -116,12 +119,6 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
             },
             ..rules
         },
-        ("certificates.k8s.io", "certificatesigningrequests") => Rules {
-            check: certificates::request,
-            name: |_, _| Vec::new(),
-            ..rules
-        }
-        .with_fields(&["spec.signerName"]),
         ("flowcontrol.apiserver.k8s.io", "flowschemas") => Rules {
             defaults: |object| {
                 if let Some(spec) = object.get_mut("spec") {
@@ -144,7 +141,6 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
                 }
             },
             check_change: |new, old, errors| immutable(new, old, "spec", errors),
-            returns_deleted: true,
             ..rules
         },
         ("resource.k8s.io", "resourceclaimtemplates") => Rules {
@@ -193,8 +189,8 @@ const TOLERATION: [Member; 5] = [
     Member("TolerationSeconds", "tolerationSeconds", Shape::Plain),
 ];
 
-/// RBAC names may hold colons.
-fn path_segment(name: &str, prefix: bool) -> Vec<String> {
+/// Names that only have to fit into a path; those of RBAC hold colons.
+pub(super) fn path_segment(name: &str, prefix: bool) -> Vec<String> {
     if prefix {
         names::path_segment_prefix(name)
     } else {

@@ -7,6 +7,7 @@ use flotilla_machinery::{builtin::ResourceRow, names, status::FieldError};
 use serde_json::{Value, json};
 
 use super::{
+    admin::path_segment,
     convert,
     field::check,
     fill::{at, fill, is_unset, items, map_at, text},
@@ -48,16 +49,12 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
             ..rules
         }
         .with_fields(&["type"]),
-        ("", "serviceaccounts") => Rules {
-            returns_deleted: true,
-            ..rules
-        },
         ("", "events") => {
             let mut rules = rules.with_fields(&CORE_EVENT_FIELDS);
-            rules.creates_on_update = true;
             event_source(&mut rules, "source.component");
             Rules {
                 check: check_event,
+                name: path_segment,
                 ..rules
             }
         }
@@ -74,12 +71,12 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
                 "reportingController",
                 "type",
             ]);
-            rules.creates_on_update = true;
             rules.conversion = Some((convert::event_from_core, convert::event_to_core));
             rules
         }
         ("", "limitranges") => Rules {
             defaults: fill_limit_range,
+            names_itself: true,
             check: quota_check::limit_range,
             ..rules
         },
@@ -102,7 +99,6 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
             }
         }
         ("coordination.k8s.io", "leases") => Rules {
-            creates_on_update: true,
             on_create: uncoordinated,
             on_update: |lease, _| uncoordinated(lease),
             check: check_lease,

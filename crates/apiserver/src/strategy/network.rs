@@ -28,7 +28,6 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
                 }
             },
             check: endpoint_check::endpoints,
-            creates_on_update: true,
             ..rules
         },
         ("discovery.k8s.io", "endpointslices") => Rules {
@@ -43,6 +42,7 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
             },
             check: endpoint_check::slice,
             check_change: |new, old, errors| immutable(new, old, "addressType", errors),
+            also_counts: |new, old| new["metadata"]["labels"] != old["metadata"]["labels"],
             ..rules
         },
         ("networking.k8s.io", "ingresses") => Rules {

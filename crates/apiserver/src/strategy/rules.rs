@@ -32,6 +32,8 @@ pub(super) struct Rules {
     pub(super) on_create: fn(&mut Value),
     /// Runs after the generic preparation of a change, new before old.
     pub(super) on_update: fn(&mut Value, &Value),
+    /// Whether a change that the kind's generation would not count counts, new before old.
+    pub(super) also_counts: fn(&Value, &Value) -> bool,
     /// Adds to a new object what depends on others, or refuses it.
     pub(super) admit: Admit,
     /// Mistakes in an object, new or changed.
@@ -46,8 +48,12 @@ pub(super) struct Rules {
     pub(super) warnings: fn(&Value) -> Vec<String>,
     /// Names.
     pub(super) name: CheckName,
+    /// Whether an object without a name is called by a fresh UUID.
+    pub(super) names_itself: bool,
     /// Fields for selectors.
     pub(super) fields: Vec<SelectableField>,
+    /// See [`Strategy::hidden_annotation`].
+    pub(super) hidden_annotation: Option<&'static str>,
     /// Propagation without a wish.
     pub(super) propagation: Propagation,
     /// Whether DELETE answers with the object.
@@ -62,22 +68,45 @@ pub(super) struct Rules {
     pub(super) conversion: Option<(Rewrite, Rewrite)>,
 }
 
-/// Kinds whose DELETE answers with the object. Recorded from kube-apiserver v1.35.
+/// Kinds whose DELETE answers with the object. Source: Kubernetes v1.35, `pkg/registry`, `ReturnDeletedObject`.
 const RETURNS_DELETED: &[&str] = &[
     "serviceaccounts",
     "podtemplates",
     "resourcequotas",
+    "persistentvolumes",
+    "persistentvolumeclaims",
+    "storageclasses",
     "csidrivers",
     "csinodes",
+    "volumeattachments",
+    "volumeattributesclasses",
+    "deviceclasses",
+    "resourceclaims",
+    "resourceclaimtemplates",
+    "resourceslices",
 ];
 
-/// Kinds whose PUT must say which version it replaces. Recorded from kube-apiserver v1.35.
+/// Kinds whose PUT makes what does not exist. Source: Kubernetes v1.35, `pkg/registry`, `AllowCreateOnUpdate`.
+const CREATED_BY_PUT: &[&str] = &[
+    "endpoints",
+    "events",
+    "limitranges",
+    "leases",
+    "roles",
+    "rolebindings",
+    "clusterroles",
+    "clusterrolebindings",
+    "runtimeclasses",
+];
+
+/// Kinds whose PUT must say which version it replaces. Source: Kubernetes v1.35, `pkg/registry`, `AllowUnconditionalUpdate`.
 const CONDITIONAL: &[&str] = &[
     "poddisruptionbudgets",
     "leases",
     "csidrivers",
     "csinodes",
     "csistoragecapacities",
+    "volumeattachments",
     "runtimeclasses",
     "validatingwebhookconfigurations",
     "mutatingwebhookconfigurations",
@@ -93,6 +122,7 @@ impl Rules {
             defaults: |_| {},
             on_create: |_| {},
             on_update: |_, _| {},
+            also_counts: |_, _| false,
             admit: |_, _| Ok(()),
             check: |_, _| {},
             check_new: |_, _| {},
@@ -100,10 +130,12 @@ impl Rules {
             check_status: |_, _, _| {},
             warnings: |_| Vec::new(),
             name: generic::check_subdomain,
+            names_itself: false,
             fields: Vec::new(),
+            hidden_annotation: None,
             propagation: Propagation::Background,
             returns_deleted: RETURNS_DELETED.contains(&row.plural),
-            creates_on_update: false,
+            creates_on_update: CREATED_BY_PUT.contains(&row.plural),
             unconditional: !CONDITIONAL.contains(&row.plural),
             qualifies_finalizers: row.group != "admissionregistration.k8s.io",
             conversion: None,
@@ -138,6 +170,9 @@ impl Strategy for Rules {
             (self.on_update)(new, old);
         }
         generic::prepare_update(cx, new, old);
+        if cx.subresource.is_empty() && (self.also_counts)(new, old) {
+            generic::count_generation(new, old);
+        }
     }
 
     fn allocate(
@@ -181,6 +216,10 @@ impl Strategy for Rules {
         }
     }
 
+    fn names_itself(&self) -> bool {
+        self.names_itself
+    }
+
     fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
         (self.name)(name, prefix)
     }
@@ -191,6 +230,10 @@ impl Strategy for Rules {
 
     fn selectable_fields(&self) -> &[SelectableField] {
         &self.fields
+    }
+
+    fn hidden_annotation(&self) -> Option<&'static str> {
+        self.hidden_annotation
     }
 
     fn default_propagation(&self) -> Propagation {

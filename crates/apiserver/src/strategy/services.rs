@@ -150,6 +150,10 @@ impl Strategy for Services {
         &self.fields
     }
 
+    fn allows_create_on_update(&self) -> bool {
+        true
+    }
+
     fn returns_deleted(&self) -> bool {
         true
     }

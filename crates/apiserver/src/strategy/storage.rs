@@ -6,11 +6,11 @@ use flotilla_machinery::{builtin::ResourceRow, names, status::FieldError};
 use serde_json::{Map, Value, json};
 
 use super::{
-    claims, classes,
+    claims, classes, csi_check,
     field::{Field, check},
-    fill::{at, at_mut, fill, is_unset, text},
+    fill::{at, at_mut, fill, is_unset, list, text},
     golang::{Member, Shape, diff, record},
-    pod_check::{csi_driver_name, node_selector, persistent_source, topology_terms},
+    pod_check::{node_selector, persistent_source, topology_terms},
     resources::quantity,
     rules::{Errors, Rules, immutable},
 };
@@ -32,7 +32,6 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
             },
             check: check_volume,
             on_create: pending,
-            returns_deleted: true,
             ..rules
         },
         ("", "persistentvolumeclaims") => Rules {
@@ -45,7 +44,6 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
                 pending(object);
                 link_sources(object);
             },
-            returns_deleted: true,
             ..rules
         },
         ("storage.k8s.io", "storageclasses") => Rules {
@@ -55,19 +53,31 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
             },
             check: check_class,
             check_change: class_kept,
-            returns_deleted: true,
             ..rules
         },
         ("storage.k8s.io", "csidrivers") => Rules {
             defaults: fill_driver,
-            check: |object, errors| {
-                check(
-                    &object["metadata"]["name"],
-                    "metadata.name",
-                    errors,
-                    csi_driver_name,
-                );
-            },
+            check: csi_check::driver,
+            check_change: csi_check::driver_kept,
+            // It has no generation before its first change.
+            also_counts: |new, old| new["spec"] != old["spec"],
+            warnings: token_in_attributes,
+            ..rules
+        },
+        ("storage.k8s.io", "csinodes") => Rules {
+            check: csi_check::node,
+            ..rules
+        },
+        ("storage.k8s.io", "csistoragecapacities") => Rules {
+            check: csi_check::capacity,
+            check_change: csi_check::capacity_kept,
+            ..rules
+        },
+        ("storage.k8s.io", "volumeattachments") => Rules {
+            check: csi_check::attachment,
+            check_new: csi_check::new_attachment,
+            check_change: |new, old, errors| immutable(new, old, "spec", errors),
+            check_status: |new, _, errors| csi_check::attachment(new, errors),
             ..rules
         },
         _ => return None,
@@ -362,4 +372,16 @@ fn fill_driver(object: &mut Value) {
     }
     fill(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
     fill(spec, "volumeLifecycleModes", json!(["Persistent"]));
+}
+
+/// Tokens are better not among a volume's attributes, which are logged.
+fn token_in_attributes(object: &Value) -> Vec<String> {
+    let spec = &object["spec"];
+    if list(spec, "tokenRequests").is_empty() || !is_unset(spec.get("serviceAccountTokenInSecrets"))
+    {
+        return Vec::new();
+    }
+    let text = "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible \
+                logging of tokens in volume attributes";
+    vec![text.to_owned()]
 }

@@ -12,6 +12,7 @@ use crate::{
 struct Bench {
     resource: Arc<Resource>,
     entropy: u64,
+    subresource: &'static str,
 }
 
 fn bench(group: &str, version: &str, plural: &str) -> Bench {
@@ -23,15 +24,23 @@ fn bench(group: &str, version: &str, plural: &str) -> Bench {
     Bench {
         resource,
         entropy: 0,
+        subresource: "",
     }
 }
 
 impl Bench {
+    fn at(self, subresource: &'static str) -> Self {
+        Self {
+            subresource,
+            ..self
+        }
+    }
+
     fn with<T>(&self, state: &State, f: impl FnOnce(&Context<'_>) -> T) -> T {
         let user = Identity::internal("test");
         f(&Context {
             resource: &self.resource,
-            subresource: "",
+            subresource: self.subresource,
             now: "2026-03-10T12:00:00Z".parse().unwrap(),
             entropy: self.entropy,
             dry_run: false,
@@ -751,4 +760,95 @@ fn default_classes_are_filled_in() {
         .create(&state, ingress)
         .unwrap();
     assert_eq!(ingress["spec"]["ingressClassName"], "edge");
+}
+
+#[test]
+fn requests_for_certificates_say_who_asks_and_stay_as_they_were() {
+    let state = State::new(1);
+    let requests = || bench("certificates.k8s.io", "v1", "certificatesigningrequests");
+    let request = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
+    let spec = json!({"request": request, "usages": ["client auth"], "signerName": "example.com/x",
+        "username": "somebody else", "groups": ["system:masters"]});
+    let made = requests()
+        .create(&state, json!({"metadata": {"name": "r"}, "spec": spec}))
+        .unwrap();
+    assert_eq!(made["spec"]["username"], "test");
+    assert_ne!(made["spec"]["groups"], json!(["system:masters"]));
+
+    let approval = json!({"type": "Approved", "status": "True", "reason": "x"});
+    let mut wanted = made.clone();
+    wanted["spec"]["username"] = "somebody else".into();
+    wanted["status"] = json!({"conditions": [approval], "certificate": "eA=="});
+    let plain = requests().update(&state, wanted.clone(), &made).unwrap();
+    assert_eq!(
+        (&plain["spec"], &plain["status"]["conditions"]),
+        (&made["spec"], &Value::Null)
+    );
+    assert_eq!(
+        requests()
+            .at("status")
+            .update(&state, wanted.clone(), &made),
+        Err(
+            "status.conditions: Forbidden: updates may not add a condition of type \"Approved\""
+                .to_owned()
+        )
+    );
+    let approved = requests()
+        .at("approval")
+        .update(&state, wanted, &made)
+        .unwrap();
+    assert_eq!(approved["spec"], made["spec"]);
+    assert_eq!(approved["status"]["certificate"], Value::Null);
+    let since = &approved["status"]["conditions"][0]["lastTransitionTime"];
+    assert_eq!(since, "2026-03-10T12:00:00Z");
+
+    let mut signed = approved.clone();
+    signed["status"]["certificate"] = "eA==".into();
+    signed["status"]["conditions"][0]["reason"] = "changed".into();
+    let signed = requests()
+        .at("status")
+        .update(&state, signed, &approved)
+        .unwrap();
+    assert_eq!(signed["status"]["certificate"], "eA==");
+    assert_eq!(
+        signed["status"]["conditions"],
+        approved["status"]["conditions"]
+    );
+}
+
+#[test]
+fn what_counts_as_a_new_generation_depends_on_the_kind() {
+    let state = State::new(1);
+    let generation = |rules: &Bench, new: &Value, old: &Value| {
+        let new = rules.update(&state, new.clone(), old).unwrap();
+        new["metadata"]["generation"].clone()
+    };
+    let slices = bench("discovery.k8s.io", "v1", "endpointslices");
+    let slice =
+        json!({"metadata": {"name": "s"}, "addressType": "IPv4", "endpoints": null, "ports": null});
+    let old = slices.create(&state, slice).unwrap();
+    let mut new = old.clone();
+    new["endpoints"] = json!([]);
+    assert_eq!(
+        generation(&slices, &new, &old),
+        1,
+        "no endpoints either way"
+    );
+    new["metadata"]["labels"] = json!({"a": "b"});
+    assert_eq!(generation(&slices, &new, &old), 2, "labels select");
+
+    let classes = bench("scheduling.k8s.io", "v1", "priorityclasses");
+    let class = json!({"metadata": {"name": "c"}, "value": 1});
+    let old = classes.create(&state, class).unwrap();
+    let mut new = old.clone();
+    new["description"] = "x".into();
+    assert_eq!(generation(&classes, &new, &old), 1);
+
+    let drivers = bench("storage.k8s.io", "v1", "csidrivers");
+    let driver = json!({"metadata": {"name": "d"}, "spec": {}});
+    let old = drivers.create(&state, driver).unwrap();
+    assert_eq!(old["metadata"]["generation"], Value::Null);
+    let mut new = old.clone();
+    new["spec"]["requiresRepublish"] = true.into();
+    assert_eq!(generation(&drivers, &new, &old), 1);
 }

@@ -55,6 +55,7 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
             defaults: fill_daemon_set,
             on_create: |object| annotate_generation(object, 1),
             on_update: count_generation,
+            hidden_annotation: Some(TEMPLATE_GENERATION),
             check: daemon_set,
             check_change: selector_kept,
             check_status: |new, old, errors| status(&DAEMON_SET, new, old, errors),

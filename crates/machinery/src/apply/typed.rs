@@ -59,6 +59,13 @@ impl<'a> Shape<'a> {
         match ty {
             Ty::Any => untyped(value),
             Ty::At(id) => match self.schema.get(id) {
+                Type::Any if self.is_embedded(id) => match untyped(value) {
+                    Atom::Map(shape) => Atom::Map(MapShape {
+                        atomic: true,
+                        ..shape
+                    }),
+                    other => other,
+                },
                 Type::Any => untyped(value),
                 Type::Scalar(scalar) => Atom::Scalar(known(*scalar)),
                 Type::Struct(shape) => Atom::Map(MapShape {
@@ -80,6 +87,12 @@ impl<'a> Shape<'a> {
                 }),
             },
         }
+    }
+
+    /// Whether a built-in kind keeps an object of any kind here. Upstream's bookkeeping does not look into it.
+    fn is_embedded(self, id: TypeId) -> bool {
+        let name = self.schema.name_of(id);
+        name.is_some_and(|name| name == "io.k8s.apimachinery.pkg.runtime.RawExtension")
     }
 
     /// Whether `ty` says nothing about what is inside.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::format::{View, access_modes, join, or_none, scalar, text as text_at};
-use super::{AGE, NAME, Printer, column, integer, text, wide};
+use super::{AGE, CREATED_AT, Column, NAME, Printer, column, integer, text, wide};
 
 pub(super) const PRINTERS: &[Printer] = &[
     Printer {
@@ -64,7 +64,10 @@ pub(super) const PRINTERS: &[Printer] = &[
         kind: "VolumeAttachment",
         columns: &[
             NAME,
-            text("Attacher"),
+            Column {
+                format: "name",
+                ..text("Attacher")
+            },
             text("PV"),
             text("Node"),
             column("Attached", "boolean", 0),
@@ -80,6 +83,12 @@ pub(super) const PRINTERS: &[Printer] = &[
                 v.age(),
             ]
         },
+    },
+    Printer {
+        group: "storage.k8s.io",
+        kind: "CSIStorageCapacity",
+        columns: &[NAME, CREATED_AT],
+        cells: |v| vec![v.name(), v.created_at()],
     },
     Printer {
         group: "storage.k8s.io",

@@ -43,11 +43,8 @@ fn every_printer_fills_its_columns_whatever_the_object() {
             let cells = printer.cells(&object, now());
             assert_eq!(cells.len(), printer.columns().len(), "{}", printer.kind);
         }
-        let names = printer
-            .columns()
-            .iter()
-            .filter(|column| column.format == "name");
-        assert_eq!(names.count(), 1, "{}", printer.kind);
+        let mut columns = printer.columns().iter();
+        assert!(columns.any(|c| c.format == "name"), "{}", printer.kind);
         assert_eq!(
             super::printer(printer.group, printer.kind).columns,
             printer.columns

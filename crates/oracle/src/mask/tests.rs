@@ -57,6 +57,10 @@ fn lists_tables_and_texts() {
         ("at 192.0.2.1:6443", "at ADDRESS"),
         ("in the precondition (123)", "in the precondition (NUMBER)"),
         ("too large, current: 12", "too large, current: NUMBER"),
+        (
+            "ResourceVersion in precondition: 12, ResourceVersion in object meta: 345",
+            "ResourceVersion in precondition: NUMBER, ResourceVersion in object meta: NUMBER",
+        ),
     ] {
         assert_eq!(mask.text(text), want);
     }

@@ -91,9 +91,10 @@ pub fn may_bind(
     if unchanged || who.is_in(MASTERS) || may(index, who, "bind", roles, namespace, role) {
         return Ok(());
     }
+    // Upstream names the resource of the request together with the name of the role.
     let rules = index
         .referenced(kind, role, namespace)
-        .map_err(|_| Status::not_found(&GroupResource::new(GROUP, roles), role))?;
+        .map_err(|_| Status::not_found(&GroupResource::new(GROUP, resource), role))?;
     confirm(index, who, namespace, &rules).map_err(|why| {
         let name = text(binding, "/metadata/name");
         Status::forbidden(&GroupResource::new(GROUP, resource), name, why)

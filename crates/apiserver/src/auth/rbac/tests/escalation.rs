@@ -130,7 +130,7 @@ fn bindings_may_give_roles_whose_rules_their_writer_holds_or_that_it_may_bind() 
     assert!(refused.starts_with(begin), "{refused}");
     assert_eq!(
         check(binding("RoleBinding", "Role", "gone")),
-        "404 roles.rbac.authorization.k8s.io \"gone\" not found"
+        "404 rolebindings.rbac.authorization.k8s.io \"gone\" not found"
     );
 }
 
