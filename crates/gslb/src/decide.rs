@@ -351,7 +351,6 @@ fn istio_addresses(world: &World, key: &Key, out: &mut Resolved) -> Vec<Address>
 
 /// Keeps the hosts that lie in one of our zones. A host elsewhere is a problem only when none is left (k8gb#2183).
 fn place(world: &World, servers: Vec<Server>, out: &mut Resolved) {
-    out.reads.insert(Dep::Zones);
     let n_hosts = servers.len();
     if n_hosts > HOSTS_MAX {
         let message = format!("{n_hosts} hosts; the first {HOSTS_MAX} are served");
@@ -373,6 +372,9 @@ fn place(world: &World, servers: Vec<Server>, out: &mut Resolved) {
                 continue;
             }
         };
+        // The host moves when a zone above it comes, goes or changes.
+        let above = names::ancestors(&host).map(|name| Dep::Zone(name.to_owned()));
+        out.reads.extend(above);
         match zones::find(&host, world.zones.values().filter(|zone| !zone.deleting)) {
             None => outside.push(host),
             Some(_) if names::local_targets(&host).published().is_none() => {

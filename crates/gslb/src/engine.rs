@@ -14,11 +14,14 @@ mod gslbs;
 mod legacy;
 mod zones;
 
-use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
+use std::{
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    sync::Arc,
+};
 
 use flotilla_dns::catalog;
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     config::Config,
@@ -32,7 +35,7 @@ use crate::{
     publish::{self, Book},
     sight::Sighting,
     view::{Family, Observation, View},
-    world::{Change, Dep, GslbId, World},
+    world::{self, Change, Dep, GslbId, GslbView, World},
     zone_plan::{self, Plan},
 };
 
@@ -106,7 +109,7 @@ pub struct Engine {
     lookups: BTreeMap<String, Lookup>,
     book: Book,
     claims: Claims,
-    decisions: BTreeMap<GslbId, Decision>,
+    decisions: BTreeMap<GslbId, Arc<Decision>>,
     plans: BTreeMap<String, Plan>,
     /// Peers last told to the shell, by zone.
     peers: BTreeMap<String, BTreeMap<String, Vec<std::net::IpAddr>>>,
@@ -133,6 +136,7 @@ pub struct Engine {
     due: BTreeSet<(Timestamp, GslbId)>,
     changes: Vec<catalog::Change>,
     effects: Vec<Effect>,
+    n_decisions: u64,
 }
 
 impl Engine {
@@ -164,6 +168,7 @@ impl Engine {
             due: BTreeSet::new(),
             changes: Vec::new(),
             effects: Vec::new(),
+            n_decisions: 0,
         }
     }
 
@@ -270,7 +275,12 @@ impl Engine {
 
     /// What was decided for a Gslb last.
     pub fn decision(&self, id: &GslbId) -> Option<&Decision> {
-        self.decisions.get(id)
+        self.decisions.get(id).map(Arc::as_ref)
+    }
+
+    /// How often a Gslb was decided, whether that changed anything or not: what events cost.
+    pub fn n_decisions(&self) -> u64 {
+        self.n_decisions
     }
 
     /// The settings.
@@ -279,7 +289,16 @@ impl Engine {
     }
 
     fn watch(&mut self, kind: Kind, change: Change) {
-        let touched = self.world.apply(kind, change);
+        let before = self.before(kind, &change);
+        let mut touched = self.world.apply(kind, change);
+        if let Some((id, before)) = before
+            && self.is_own_status(&id, &before)
+        {
+            // Nothing but what we wrote ourselves, which was decided already.
+            self.sent.remove(&gslbs::status_target(&id));
+            touched.gslbs.remove(&id);
+            touched.objects.clear();
+        }
         self.dirty.extend(touched.gslbs);
         for (kind, key) in touched.objects {
             match kind {
@@ -291,9 +310,12 @@ impl Engine {
             match kind {
                 Kind::ZoneDelegation => self.dirty_zones = true,
                 Kind::DnsEndpoint => {
-                    self.sent.remove(&Target::Endpoint(key.clone()));
+                    let sent = self.sent.remove(&Target::Endpoint(key.clone()));
                     self.sent.remove(&Target::EndpointOwners(key.clone()));
                     self.dirty_zones |= key.namespace == self.config.namespace;
+                    if sent.is_some_and(|sent| self.is_own_endpoint(&key, &sent)) {
+                        continue;
+                    }
                     self.owner_of_endpoint(&key);
                     self.dirty_endpoints.insert(key);
                 }
@@ -316,6 +338,42 @@ impl Engine {
                 _ => {}
             }
         }
+    }
+
+    /// The Gslb that a change is about, as it was before.
+    fn before(&self, kind: Kind, change: &Change) -> Option<(GslbId, Arc<GslbView>)> {
+        let Change::Put(object) = change else {
+            return None;
+        };
+        let legacy = match kind {
+            Kind::Gslb => false,
+            Kind::LegacyGslb => true,
+            _ => return None,
+        };
+        let key = world::key(object);
+        let id = GslbId { legacy, key };
+        let view = self.world.gslbs.get(&id)?.clone();
+        Some((id, view))
+    }
+
+    /// Whether a Gslb differs from an earlier version by the status alone that we sent.
+    fn is_own_status(&self, id: &GslbId, before: &GslbView) -> bool {
+        let Some(now) = self.world.gslbs.get(id) else {
+            return false;
+        };
+        let sent = self.sent.get(&gslbs::status_target(id));
+        let Some(Action::Status(sent)) = sent else {
+            return false;
+        };
+        now.is_same_but_status(before) && json!(now.status) == *sent
+    }
+
+    /// Whether a DNSEndpoint is what we sent.
+    fn is_own_endpoint(&self, key: &Key, sent: &Action) -> bool {
+        let (Some(view), Action::Apply(sent)) = (self.world.endpoints.get(key), sent) else {
+            return false;
+        };
+        gslbs::is_written(view, sent)
     }
 
     /// Whether an Ingress says, or said, where our DNS server is reached.
@@ -408,7 +466,7 @@ impl Engine {
             legacy: false,
             key: key.clone(),
         };
-        let existing = self.world.gslbs.get(&id);
+        let existing = self.world.gslb(&id);
         if let Some(object) = ingress::annotated(key, view, existing) {
             self.write(Target::Gslb(key.clone()), Action::Apply(object));
         }

@@ -79,6 +79,15 @@ fn suffix(zone: &str, parent: &str) -> String {
     format!("-{}.{parent}", own.replace('.', "-"))
 }
 
+/// The names above a canonical one, nearest first, without the root.
+pub fn ancestors(name: &str) -> impl Iterator<Item = &str> {
+    let mut rest = name;
+    std::iter::from_fn(move || {
+        (_, rest) = rest.split_once('.')?;
+        Some(rest).filter(|name| !name.is_empty())
+    })
+}
+
 /// Name of the name server of the cluster `tag` for a balanced zone.
 ///
 /// `("gslb-ns-", "eu", "a.b.example.com", "example.com")` gives `gslb-ns-eu-a-b.example.com`.

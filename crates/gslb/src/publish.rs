@@ -43,23 +43,32 @@ impl Book {
     /// Replaces the zones. Records of zones that come or move are published again.
     pub fn set_zones(&mut self, zones: BTreeMap<String, Settings>) -> Vec<Change> {
         let mut changes = Vec::new();
-        let mut moved = false;
+        let mut moved: Vec<&str> = Vec::new();
         for (apex, settings) in &self.zones {
             if !zones.contains_key(apex) {
                 changes.push(Change::RemoveZone(settings.apex.clone()));
-                moved = true;
+                moved.push(apex);
             }
         }
         for (apex, settings) in &zones {
             if self.zones.get(apex) != Some(settings) {
                 changes.push(Change::Zone(settings.clone()));
-                moved |= !self.zones.contains_key(apex);
+                if !self.zones.contains_key(apex) {
+                    moved.push(apex);
+                }
             }
         }
+        let moved: Vec<String> = moved.into_iter().map(str::to_owned).collect();
         self.zones = zones;
-        if moved {
-            changes.extend(self.names.keys().filter_map(|name| self.change(name)));
-        }
+        let below = |name: &str, apex: &str| {
+            name.strip_suffix(apex)
+                .is_some_and(|own| own.ends_with('.'))
+        };
+        let concerned = self
+            .names
+            .keys()
+            .filter(|name| moved.iter().any(|apex| below(name, apex)));
+        changes.extend(concerned.filter_map(|name| self.change(name)));
         changes
     }
 

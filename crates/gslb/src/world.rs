@@ -6,7 +6,10 @@
 
 mod project;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use flotilla_api::{DnsEndpointSpec, gslb::NamespacedName};
 use serde_json::Value;
@@ -16,8 +19,8 @@ use crate::{
     zones::Zone,
 };
 
-pub(crate) use self::project::FINALIZER;
 pub use self::project::GslbView;
+pub(crate) use self::project::{FINALIZER, key};
 
 /// A Gslb of either group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,8 +38,8 @@ pub enum Dep {
     Object(Kind, Key),
     /// Every object of a kind in a namespace; an empty namespace means all.
     All(Kind, String),
-    /// The set of zones.
-    Zones,
+    /// The zone of this name, which is there or might come.
+    Zone(String),
     /// The addresses of a host name.
     Lookup(String),
 }
@@ -126,7 +129,7 @@ pub struct World {
     listed: BTreeSet<Kind>,
     present: BTreeMap<Kind, BTreeSet<Key>>,
     /// Gslbs of both groups.
-    pub gslbs: BTreeMap<GslbId, GslbView>,
+    pub gslbs: BTreeMap<GslbId, Arc<GslbView>>,
     /// Zones by the name of their object.
     pub zones: BTreeMap<String, Zone>,
     /// Objects a Gslb may refer to.
@@ -215,6 +218,11 @@ impl World {
         }
     }
 
+    /// One Gslb.
+    pub fn gslb(&self, id: &GslbId) -> Option<&GslbView> {
+        self.gslbs.get(id).map(Arc::as_ref)
+    }
+
     /// The Gslbs whose decision read this.
     pub fn readers(&self, dep: &Dep) -> impl Iterator<Item = &GslbId> {
         self.readers.get(dep).into_iter().flatten()
@@ -248,7 +256,8 @@ impl World {
                 self.gslbs.remove(&gslb_id(kind, key));
             }
             Kind::ZoneDelegation => {
-                self.zones.remove(&key.name);
+                let gone = self.zones.remove(&key.name);
+                self.touch_zone(gone.as_ref(), touched);
             }
             Kind::DnsEndpoint => {
                 self.endpoints.remove(key);
@@ -281,7 +290,8 @@ impl World {
             Kind::Gslb | Kind::LegacyGslb => {
                 touched.gslbs.insert(gslb_id(kind, key));
             }
-            Kind::ZoneDelegation => touched.gslbs.extend(self.readers(&Dep::Zones).cloned()),
+            // Zones concern whoever has hosts below them; `touch_zone` touches those.
+            Kind::ZoneDelegation => {}
             // Slices concern whoever reads their Service; `set_slice` touches those.
             Kind::EndpointSlice => {}
             _ => {
@@ -293,6 +303,13 @@ impl World {
                     touched.gslbs.extend(self.readers(&dep).cloned());
                 }
             }
+        }
+    }
+
+    fn touch_zone(&self, zone: Option<&Zone>, touched: &mut Touched) {
+        if let Some(zone) = zone {
+            let zone = Dep::Zone(zone.zone.clone());
+            touched.gslbs.extend(self.readers(&zone).cloned());
         }
     }
 

@@ -1,6 +1,6 @@
 //! What the engine wants done outside.
 
-use std::{collections::BTreeMap, fmt, net::IpAddr};
+use std::{collections::BTreeMap, fmt, net::IpAddr, sync::Arc};
 
 use flotilla_dns::catalog;
 use serde_json::Value;
@@ -161,7 +161,7 @@ pub enum Effect {
         /// The Gslb.
         id: GslbId,
         /// The decision; none when it is gone.
-        decision: Option<Box<Decision>>,
+        decision: Option<Arc<Decision>>,
     },
 }
 

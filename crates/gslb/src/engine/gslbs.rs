@@ -1,6 +1,9 @@
 //! The engine's part about Gslbs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use flotilla_dns::zone::Entry;
 use jiff::Timestamp;
@@ -50,6 +53,7 @@ impl Engine {
 
     /// Decides a resolved Gslb, or forgets one that is gone.
     pub(super) fn settle_gslb(&mut self, id: &GslbId, resolved: Option<Resolved>, now: Timestamp) {
+        self.n_decisions += 1;
         let before = self.decisions.remove(id);
         if let Some(at) = before.as_ref().and_then(|before| before.again_at) {
             self.due.remove(&(at, id.clone()));
@@ -70,7 +74,7 @@ impl Engine {
             Wanter::Gslb(id.clone()),
             decision.resolved.hostnames.clone(),
         );
-        self.follow(before.as_ref(), &decision);
+        self.follow(before.as_deref(), &decision);
         self.publish_decision(id, &decision);
         if let Some(at) = decision.again_at {
             self.due.insert((at, id.clone()));
@@ -84,17 +88,17 @@ impl Engine {
             self.write_endpoint(id, &owner, &decision);
             self.write_status(id, &gslb, &decision, now);
         }
+        let decision = Arc::new(decision);
         if before.as_ref() != Some(&decision) {
-            let decision = Some(Box::new(decision.clone()));
             self.effects.push(Effect::Decided {
                 id: id.clone(),
-                decision,
+                decision: Some(decision.clone()),
             });
         }
         self.decisions.insert(id.clone(), decision);
     }
 
-    fn forget(&mut self, id: &GslbId, before: Option<Decision>) {
+    fn forget(&mut self, id: &GslbId, before: Option<Arc<Decision>>) {
         self.world.set_reads(id, BTreeSet::new());
         self.want(Wanter::Gslb(id.clone()), BTreeSet::new());
         self.sent.remove(&status_target(id));
@@ -216,7 +220,7 @@ impl Engine {
             return;
         }
         let object = endpoints::application_object(&id.key, owner.clone(), &spec);
-        if existing.is_some_and(|existing| is_written(existing, &object, &spec)) {
+        if existing.is_some_and(|existing| is_written(existing, &object)) {
             return;
         }
         self.write(Target::Endpoint(id.key.clone()), Action::Apply(object));
@@ -255,21 +259,17 @@ impl Engine {
 }
 
 /// Whether the API server has what we want to write.
-fn is_written(
-    existing: &EndpointView,
-    object: &Value,
-    spec: &flotilla_api::DnsEndpointSpec,
-) -> bool {
+pub(super) fn is_written(existing: &EndpointView, object: &Value) -> bool {
     let owner = object["metadata"]["ownerReferences"][0]["uid"]
         .as_str()
         .unwrap_or_default();
-    existing.spec == *spec
+    json!(existing.spec) == object["spec"]
         && json!(existing.labels) == object["metadata"]["labels"]
         && json!(existing.annotations) == object["metadata"]["annotations"]
         && existing.owners.contains(owner)
 }
 
-fn status_target(id: &GslbId) -> Target {
+pub(super) fn status_target(id: &GslbId) -> Target {
     Target::GslbStatus {
         legacy: id.legacy,
         key: id.key.clone(),

@@ -32,17 +32,17 @@ impl Engine {
     pub(super) fn is_carried_out(&self, id: &GslbId) -> bool {
         let legacy = self.world.gslbs.get(id).filter(|_| id.legacy);
         legacy.is_none_or(|legacy| {
-            migrate::is_carried_out(legacy, self.world.gslbs.get(&canonical_id(&id.key)))
+            migrate::is_carried_out(legacy, self.world.gslb(&canonical_id(&id.key)))
         })
     }
 
     /// Does what can be done about a legacy Gslb, and says what became of it.
     pub(super) fn settle_legacy(&mut self, key: &Key) {
-        let Some(legacy) = self.world.gslbs.get(&legacy_id(key)) else {
+        let Some(legacy) = self.world.gslb(&legacy_id(key)) else {
             self.legacy_phases.remove(key);
             return;
         };
-        let canonical = self.world.gslbs.get(&canonical_id(key));
+        let canonical = self.world.gslb(&canonical_id(key));
         let phase = migrate::phase(legacy, canonical);
         let facts = Facts {
             legacy,

@@ -226,8 +226,10 @@ impl Engine {
         if peers == self.peers {
             return;
         }
+        let mut changed = BTreeSet::new();
         for (zone, by_tag) in &peers {
             if self.peers.get(zone) != Some(by_tag) {
+                changed.insert(zone.clone());
                 let effect = Effect::Peers {
                     zone: zone.clone(),
                     peers: by_tag.clone(),
@@ -236,6 +238,7 @@ impl Engine {
             }
         }
         for zone in self.peers.keys().filter(|zone| !peers.contains_key(*zone)) {
+            changed.insert(zone.clone());
             let effect = Effect::Peers {
                 zone: zone.clone(),
                 peers: BTreeMap::new(),
@@ -243,6 +246,9 @@ impl Engine {
             self.effects.push(effect);
         }
         self.peers = peers;
-        self.dirty.extend(self.world.readers(&Dep::Zones).cloned());
+        for zone in changed {
+            let zone = Dep::Zone(zone);
+            self.dirty.extend(self.world.readers(&zone).cloned());
+        }
     }
 }

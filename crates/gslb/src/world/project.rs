@@ -1,6 +1,6 @@
 //! From an object's JSON to what the world keeps of it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use flotilla_api::{GslbSpec, GslbStatus, ZoneDelegationSpec, ZoneDelegationStatus};
 use serde_json::Value;
@@ -45,6 +45,31 @@ pub struct GslbView {
     pub protected: bool,
 }
 
+impl GslbView {
+    /// Whether both are the same, leaving the status aside.
+    pub(crate) fn is_same_but_status(&self, other: &GslbView) -> bool {
+        let GslbView {
+            spec,
+            status: _,
+            annotations,
+            labels,
+            uid,
+            generation,
+            created,
+            deleting,
+            protected,
+        } = self;
+        *spec == other.spec
+            && *annotations == other.annotations
+            && *labels == other.labels
+            && *uid == other.uid
+            && *generation == other.generation
+            && *created == other.created
+            && *deleting == other.deleting
+            && *protected == other.protected
+    }
+}
+
 impl World {
     /// Projects an object; tells whether the projection differs from the one before.
     pub(super) fn store(
@@ -59,7 +84,9 @@ impl World {
             Kind::Gslb | Kind::LegacyGslb => match gslb(object) {
                 Ok(view) => {
                     let readable = self.unreadable.remove(&at).is_none();
-                    self.gslbs.insert(gslb_id(kind, key), view.clone()) != Some(view) || !readable
+                    let view = Arc::new(view);
+                    let old = self.gslbs.insert(gslb_id(kind, key), view.clone());
+                    old != Some(view) || !readable
                 }
                 Err(error) => {
                     self.gslbs.remove(&gslb_id(kind, key));
@@ -69,10 +96,17 @@ impl World {
             Kind::ZoneDelegation => match zone(object) {
                 Ok(zone) => {
                     self.unreadable.remove(&at);
-                    self.zones.insert(key.name.clone(), zone.clone()) != Some(zone)
+                    let old = self.zones.insert(key.name.clone(), zone.clone());
+                    let is_other = old.as_ref() != Some(&zone);
+                    if is_other {
+                        self.touch_zone(old.as_ref(), touched);
+                        self.touch_zone(Some(&zone), touched);
+                    }
+                    is_other
                 }
                 Err(error) => {
-                    self.zones.remove(&key.name);
+                    let gone = self.zones.remove(&key.name);
+                    self.touch_zone(gone.as_ref(), touched);
                     self.unreadable.insert(at, error.clone()) != Some(error)
                 }
             },
@@ -120,7 +154,7 @@ impl World {
 }
 
 /// Namespace and name of an object.
-pub(super) fn key(object: &Value) -> Key {
+pub(crate) fn key(object: &Value) -> Key {
     let metadata = &object["metadata"];
     Key::new(text(&metadata["namespace"]), text(&metadata["name"]))
 }

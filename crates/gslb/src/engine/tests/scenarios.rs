@@ -579,13 +579,33 @@ fn an_event_costs_work_for_the_gslbs_it_concerns_only() {
         other["spec"]["resourceRef"]["name"] = json!(format!("other-{n}"));
         eu.put(Kind::Gslb, other, now());
     }
-    let n_decided = eu.n_decided;
+    let n_decisions = eu.engine.n_decisions();
     set_ready(&mut eu, false, now());
-    assert_eq!(eu.n_decided, n_decided + 1);
+    assert_eq!(
+        eu.engine.n_decisions(),
+        n_decisions + 1,
+        "what it wrote itself comes back without being decided again"
+    );
     eu.put(
         Kind::Service,
         json!({"metadata": {"namespace": "test", "name": "unrelated"}, "spec": {}}),
         now(),
     );
-    assert_eq!(eu.n_decided, n_decided + 1);
+    let zone = |name: &str| {
+        json!({"metadata": {"name": name.replace('.', "-")},
+            "spec": {"loadBalancedZone": name, "parentZone": PARENT, "dnsZoneNegTTL": 5}})
+    };
+    eu.put(Kind::ZoneDelegation, zone("other.example.com"), now());
+    assert!(
+        eu.zones.contains_key("other.example.com"),
+        "{:?}",
+        eu.zones.keys()
+    );
+    assert_eq!(eu.engine.n_decisions(), n_decisions + 1);
+    eu.put(Kind::ZoneDelegation, zone("app.cloud.example.com"), now());
+    assert_eq!(
+        eu.engine.n_decisions(),
+        n_decisions + 1,
+        "the host is the apex of the new zone and not below it"
+    );
 }
