@@ -40,11 +40,15 @@ pub(crate) async fn serve(
     info: &RequestInfo,
     parts: &Parts,
 ) -> Result<Response<Body>, Status> {
-    if !matches!(info.verb, "get" | "head") {
-        return Err(Status::no_such_method());
-    }
     let query = parts.uri.query().unwrap_or("");
     let path = info.path.trim_end_matches('/');
+    let is_health = ["/healthz", "/livez", "/readyz"]
+        .iter()
+        .any(|check| path.starts_with(check));
+    // Health is told to any method, as upstream does; some load balancers ask with POST.
+    if !is_health && !matches!(info.verb, "get" | "head") {
+        return Err(Status::no_such_method());
+    }
     match path {
         "" => Ok(index(engine)),
         "/.well-known/openid-configuration" => {
@@ -63,12 +67,7 @@ pub(crate) async fn serve(
             engine,
             header(&parts.headers, "accept").unwrap_or(""),
         )),
-        _ if path.starts_with("/healthz")
-            || path.starts_with("/livez")
-            || path.starts_with("/readyz") =>
-        {
-            Ok(health(engine, path, query))
-        }
+        _ if is_health => Ok(health(engine, path, query)),
         _ if path.starts_with("/openapi") => open_api(engine.clone(), path.to_owned(), parts).await,
         _ => discover(engine, path, parts),
     }

@@ -184,7 +184,7 @@ pub(crate) fn table(
     let definitions = if columns {
         table.definitions()
     } else {
-        json!([])
+        Value::Null
     };
     json!({
         "kind": "Table",

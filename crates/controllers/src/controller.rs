@@ -4,6 +4,7 @@ mod addresses;
 mod collector;
 mod endpoints;
 mod namespaces;
+mod protection;
 mod resources;
 mod roles;
 
@@ -48,6 +49,7 @@ pub struct Metrics {
     namespaces: QueueMetrics,
     addresses: QueueMetrics,
     roles: QueueMetrics,
+    protection: QueueMetrics,
 }
 
 /// Why a reconcile failed; it is tried again.
@@ -73,6 +75,7 @@ pub async fn run(client: Client, config: Config, metrics: Metrics, stop: Cancell
     tasks.spawn("resources", resources.clone().follow());
     endpoints::spawn(&mut tasks, client.clone(), metrics.endpoints);
     roles::spawn(&mut tasks, client.clone(), metrics.roles);
+    protection::spawn(&mut tasks, client.clone(), metrics.protection);
     collector::spawn(
         &mut tasks,
         client.clone(),
@@ -110,6 +113,7 @@ impl Metrics {
             namespaces: queue("namespaces"),
             addresses: queue("addresses"),
             roles: queue("roles"),
+            protection: queue("protection"),
         }
     }
 }

@@ -136,7 +136,7 @@ fn head(words: &[&str]) -> Option<Value> {
     let mut object =
         json!({"apiVersion": format!("{GROUP}/v1"), "kind": kind, "metadata": metadata});
     match kind {
-        "ClusterRole" | "Role" => object["rules"] = json!([]),
+        "ClusterRole" | "Role" => {}
         "ClusterRoleBinding" | "RoleBinding" => {
             let role_kind = kind.strip_suffix("Binding")?;
             object["roleRef"] =

@@ -27,7 +27,7 @@ pub fn subject_access(review: Value, authorizer: &dyn Authorizer) -> Result<Valu
     let mut errors = check_attributes(&review);
     errors.extend(check_subject(&review));
     errors.extend(check_metadata(&review, &[], "must be empty"));
-    refuse(&review, errors)?;
+    refuse(errors)?;
     let who = subject(&review);
     decide(review, &who, authorizer)
 }
@@ -68,7 +68,7 @@ pub fn local_subject_access(
             why,
         ));
     }
-    refuse(&review, errors)?;
+    refuse(errors)?;
     if asked != namespace {
         return Err(Status::bad_request(format!(
             "spec.resourceAttributes.namespace must match namespace: {namespace}"
@@ -89,7 +89,7 @@ pub fn self_subject_access(
 ) -> Result<Value, Status> {
     let mut errors = check_attributes(&review);
     errors.extend(check_metadata(&review, &[], "must be empty"));
-    refuse(&review, errors)?;
+    refuse(errors)?;
     decide(review, who, authorizer)
 }
 
@@ -246,7 +246,11 @@ fn check_attributes(review: &Value) -> Vec<FieldError> {
     match (resource, path) {
         (true, true) => vec![FieldError::invalid(
             "spec.nonResourceAttributes",
-            review["spec"]["nonResourceAttributes"].clone(),
+            // Shown with the names of Go's members.
+            json!({
+                "Path": text(review, "/spec/nonResourceAttributes/path"),
+                "Verb": text(review, "/spec/nonResourceAttributes/verb"),
+            }),
             "cannot be specified in combination with resourceAttributes",
         )],
         (false, false) => vec![FieldError::invalid(
@@ -276,11 +280,12 @@ fn check_metadata(review: &Value, allowed: &[&str], why: &str) -> Option<FieldEr
     filled.then(|| FieldError::invalid("metadata", review["metadata"].clone(), why))
 }
 
-fn refuse(review: &Value, errors: Vec<FieldError>) -> Result<(), Status> {
+fn refuse(errors: Vec<FieldError>) -> Result<(), Status> {
     if errors.is_empty() {
         return Ok(());
     }
-    let kind = GroupKind::new("authorization.k8s.io", text(review, "/kind"));
+    // Upstream leaves the kind out.
+    let kind = GroupKind::new("authorization.k8s.io", "");
     Err(Status::invalid(&kind, "", errors))
 }
 

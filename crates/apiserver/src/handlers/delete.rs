@@ -92,7 +92,7 @@ pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>, Sta
             "status": "Success"});
         return Ok(render::made(call, StatusCode::OK, &status));
     };
-    let items = views.iter().map(|o| render::value(&call.resource, o));
+    let items = views.iter().map(|o| render::item(&call.resource, o));
     let items: Vec<Value> = items.collect();
     let list = json!({
         "kind": *call.resource.list_kind,

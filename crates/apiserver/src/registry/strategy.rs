@@ -322,7 +322,7 @@ pub mod generic {
     }
 
     /// Whether two values mean the same to a built-in kind.
-    fn same_desire(new: &Value, old: &Value) -> bool {
+    pub fn same_desire(new: &Value, old: &Value) -> bool {
         match (new, old) {
             (Value::Null, Value::Array(items)) | (Value::Array(items), Value::Null) => {
                 items.is_empty()

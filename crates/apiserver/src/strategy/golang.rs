@@ -21,6 +21,10 @@ pub(super) enum Shape {
     Text,
     /// A number, 0 when absent.
     Number,
+    /// Yes or no, no when absent.
+    Flag,
+    /// These members of a struct without JSON names of its own, beside those around it, if they are there.
+    Present(&'static [&'static str]),
     /// A struct, there even when absent.
     Record(&'static [Member]),
     /// A struct, or null.
@@ -31,24 +35,30 @@ pub(super) enum Shape {
 
 /// The value of a struct.
 pub(super) fn record(value: &Value, members: &[Member]) -> String {
-    let members: Vec<String> = members
-        .iter()
-        .map(|Member(go, json, shape)| {
-            let member = if json.is_empty() {
-                value
-            } else {
-                value.get(json).unwrap_or(&Value::Null)
-            };
-            format!("\"{go}\":{}", show(member, *shape))
-        })
-        .collect();
-    format!("{{{}}}", members.join(","))
+    let mut shown: Vec<String> = Vec::new();
+    for Member(go, json, shape) in members {
+        let member = if json.is_empty() {
+            value
+        } else {
+            value.get(json).unwrap_or(&Value::Null)
+        };
+        if let Shape::Present(names) = shape {
+            let present = names
+                .iter()
+                .filter_map(|name| Some((name, member.get(name)?)));
+            shown.extend(present.map(|(name, value)| format!("\"{name}\":{}", plain(value))));
+        } else {
+            shown.push(format!("\"{go}\":{}", show(member, *shape)));
+        }
+    }
+    format!("{{{}}}", shown.join(","))
 }
 
 fn show(value: &Value, shape: Shape) -> String {
     match (shape, value) {
         (Shape::Text, Value::Null) => "\"\"".to_owned(),
         (Shape::Number, Value::Null) => "0".to_owned(),
+        (Shape::Flag, Value::Null) => "false".to_owned(),
         (Shape::Record(members), _) => record(value, members),
         (Shape::Pointer(members), Value::Object(_)) => record(value, members),
         (Shape::List(members), Value::Array(items)) => {
@@ -73,6 +83,9 @@ fn plain(value: &Value) -> String {
 
 /// A label selector, which has JSON names, in the order of its Go members.
 pub(super) fn selector(value: &Value) -> String {
+    if value.is_null() {
+        return "null".to_owned();
+    }
     let expression = |expression: &Value| members(expression, &["key", "operator", "values"]);
     let mut parts = Vec::new();
     let is_empty = |value: &Value| match value {

@@ -12,6 +12,7 @@ use super::{
     field::{Field, check},
     fill::{at, list},
     golang::{Member, Shape, record, selector as shown_selector},
+    pod_change::shown_template,
     pod_check::check_template,
     rules::Errors,
 };
@@ -478,7 +479,7 @@ fn template_kept(spec: &Field<'_, '_>, old: &Value) {
         }
     }
     if changed != old["template"] {
-        template.invalid("field is immutable");
+        template.invalid_shown(&shown_template(template.value), "field is immutable");
     }
 }
 

@@ -3,16 +3,14 @@
 //! Source: Kubernetes v1.35, `pkg/registry/core/pod`, `pkg/apis/core/validation` and the admission
 //! plugins ServiceAccount, Priority and DefaultTolerationSeconds.
 
-use flotilla_machinery::{
-    group::GroupResource,
-    names,
-    status::{FieldError, Status},
-};
+use flotilla_machinery::{group::GroupResource, names, status::Status};
 use serde_json::{Map, Value, json};
 
 use super::{
+    field::check,
     fill::{at, at_mut, fill, is_unset, items, list, schema_defaults, text},
     limits::apply_ranges,
+    pod_change::spec_kept,
     pod_check::{self, check_new_pod, check_pod},
     pod_spec::fill_pod,
     rules::Errors,
@@ -33,11 +31,6 @@ const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// Seconds a mounted token lives: an hour and a margin for clocks.
 const TOKEN_SECONDS: i64 = 3607;
-
-const IMMUTABLE: &str = "pod updates may not change fields other than \
-    `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,\
-    `spec.tolerations` (only additions to existing tolerations),\
-    `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
 /// Rules of pods.
 pub(super) struct Pods {
@@ -115,7 +108,13 @@ impl Strategy for Pods {
         object: &mut Value,
         old: Option<&Value>,
     ) -> Result<(), Status> {
-        if old.is_some() || !object["spec"].is_object() {
+        if !object["spec"].is_object() {
+            return Ok(());
+        }
+        if old.is_some() {
+            if cx.subresource.is_empty() {
+                tolerations(&mut object["spec"]);
+            }
             return Ok(());
         }
         apply_ranges(cx, object)?;
@@ -141,9 +140,9 @@ impl Strategy for Pods {
             return errors;
         }
         check_pod(new, &mut errors);
-        if allowed_changes_undone(&new["spec"], &old["spec"]) != old["spec"] {
-            errors.push(FieldError::forbidden("spec", IMMUTABLE));
-        }
+        check(&new["spec"], "spec", &mut errors, |spec| {
+            spec_kept(spec, &old["spec"]);
+        });
         errors
     }
 
@@ -239,49 +238,6 @@ fn resize(spec: &mut Map<String, Value>, wanted: &Value) {
             }
         }
     }
-}
-
-/// The new spec with the changes that a pod may undergo taken back.
-fn allowed_changes_undone(new: &Value, old: &Value) -> Value {
-    let mut spec = new.clone();
-    for kind in ["containers", "initContainers"] {
-        for (at, container) in items(&mut spec, kind).enumerate() {
-            if let Some(image) = list(old, kind).get(at).and_then(|c| c.get("image")) {
-                container["image"] = image.clone();
-            }
-        }
-    }
-    let Some(map) = spec.as_object_mut() else {
-        return spec;
-    };
-    let only_added = list(old, "tolerations")
-        .iter()
-        .all(|t| list(new, "tolerations").contains(t));
-    let gates_removed = list(new, "schedulingGates")
-        .iter()
-        .all(|gate| list(old, "schedulingGates").contains(gate));
-    let shorter = match (
-        new["activeDeadlineSeconds"].as_i64(),
-        old["activeDeadlineSeconds"].as_i64(),
-    ) {
-        (Some(new), Some(old)) => new <= old,
-        (new, _) => new.is_some(),
-    };
-    let unset_negative = new["terminationGracePeriodSeconds"] == 1
-        && old["terminationGracePeriodSeconds"]
-            .as_i64()
-            .is_some_and(|seconds| seconds < 0);
-    for (key, may_change) in [
-        ("tolerations", only_added),
-        ("schedulingGates", gates_removed),
-        ("activeDeadlineSeconds", shorter),
-        ("terminationGracePeriodSeconds", unset_negative),
-    ] {
-        if may_change {
-            generic::restore(map, old, key);
-        }
-    }
-    spec
 }
 
 /// Names the account and mounts its token.

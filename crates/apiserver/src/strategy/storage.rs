@@ -28,6 +28,7 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
             admit: |cx, object| {
                 let now = jiff::Timestamp::from_second(cx.now.as_second()).unwrap_or(cx.now);
                 object["status"]["lastPhaseTransitionTime"] = now.to_string().into();
+                protect(object, "kubernetes.io/pv-protection");
                 Ok(())
             },
             check: check_volume,
@@ -35,7 +36,10 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
             ..rules
         },
         ("", "persistentvolumeclaims") => Rules {
-            admit: classes::storage_class,
+            admit: |cx, object| {
+                protect(object, "kubernetes.io/pvc-protection");
+                classes::storage_class(cx, object)
+            },
             defaults: fill_claim,
             check: check_claim,
             check_change: claim_kept,
@@ -82,6 +86,17 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
         },
         _ => return None,
     })
+}
+
+/// Gives a new object the finalizer that a controller takes away when nobody uses it any more. Source: Kubernetes v1.35,
+/// `plugin/pkg/admission/storage/storageobjectinuseprotection`.
+fn protect(object: &mut Value, finalizer: &str) {
+    let finalizers = &mut object["metadata"]["finalizers"];
+    let mut names = finalizers.as_array().cloned().unwrap_or_default();
+    if !names.iter().any(|name| name == finalizer) {
+        names.push(finalizer.into());
+        *finalizers = names.into();
+    }
 }
 
 fn pending(object: &mut Value) {
