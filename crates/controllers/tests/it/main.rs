@@ -7,7 +7,10 @@ use std::{fmt::Debug, time::Duration};
 use flotilla_apiserver::{ApiServer, Config as ServerConfig, Handle};
 use flotilla_controllers::{Config, Metrics, run};
 use k8s_openapi::api::{
-    core::v1::{ConfigMap, Endpoints, Namespace, Pod, Secret, Service, ServiceAccount},
+    core::v1::{
+        ConfigMap, Endpoints, Namespace, PersistentVolumeClaim, Pod, Secret, Service,
+        ServiceAccount,
+    },
     discovery::v1::EndpointSlice,
     events::v1::Event,
     networking::v1::Ingress,
@@ -463,5 +466,38 @@ async fn a_cluster_scoped_object_with_a_namespaced_owner_stays_and_says_why() {
     let found = until_list(&events, ListParams::default(), about).await;
     assert_eq!(found[0].reason.as_deref(), Some("OwnerRefInvalidNamespace"));
     assert!(roles.get_opt("owned").await.unwrap().is_some());
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn a_deleted_claim_waits_for_the_pod_that_uses_it() {
+    let cluster = Cluster::start().await;
+    cluster
+        .create::<PersistentVolumeClaim>(json!({
+            "metadata": {"name": "c"},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+        }))
+        .await;
+    cluster
+        .create::<Pod>(json!({
+            "metadata": {"name": "p"},
+            "spec": {
+                "nodeName": "n",
+                "containers": [{"name": "c", "image": "i"}],
+                "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}],
+            },
+        }))
+        .await;
+    let claims: Api<PersistentVolumeClaim> = cluster.api();
+    claims.delete("c", &DeleteParams::default()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(claims.get_opt("c").await.unwrap().is_some());
+    let pods: Api<Pod> = cluster.api();
+    let at_once = DeleteParams::default().grace_period(0);
+    pods.delete("p", &at_once).await.unwrap();
+    until(claims, "c", |claim: Option<&PersistentVolumeClaim>| {
+        claim.is_none()
+    })
+    .await;
     cluster.stop().await;
 }
