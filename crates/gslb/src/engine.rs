@@ -45,21 +45,28 @@ pub use self::effect::{Action, Effect, Importance, Target};
 /// Who reports events, as k8gb calls itself.
 const REPORTER: &str = "gslb-controller";
 
+/// What a peer said about a host.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// The host it was asked about.
+    pub host: String,
+    /// The family it was asked for.
+    pub family: Family,
+    /// What it said.
+    pub observation: Observation,
+}
+
 /// Something that happened.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// An object changed.
     Watch(Kind, Change),
     /// A peer answered, or did not.
-    Answer {
-        /// The host it was asked about.
-        host: String,
+    Answers {
         /// Its tag.
         tag: String,
-        /// The family it was asked for.
-        family: Family,
-        /// What it said.
-        observation: Observation,
+        /// What it said about each host. What is known together belongs into one input, so that each Gslb is decided once.
+        said: Vec<Said>,
     },
     /// A peer said whom it sees, or did not.
     Sighting {
@@ -176,17 +183,15 @@ impl Engine {
     pub fn take(&mut self, input: Input) {
         match input {
             Input::Watch(kind, change) => self.watch(kind, change),
-            Input::Answer {
-                host,
-                tag,
-                family,
-                observation,
-            } => {
-                let Some(owner) = self.claims.winner(&host).cloned() else {
-                    return;
-                };
-                if self.view.note(&host, &tag, family, observation) {
-                    self.dirty.insert(owner);
+            Input::Answers { tag, said } => {
+                for said in said {
+                    if let Some(owner) = self.claims.winner(&said.host)
+                        && self
+                            .view
+                            .note(&said.host, &tag, said.family, said.observation)
+                    {
+                        self.dirty.insert(owner.clone());
+                    }
                 }
             }
             Input::Sighting {

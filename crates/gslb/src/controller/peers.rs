@@ -43,7 +43,7 @@ use self::push::{Event, Pusher};
 use super::{Metrics, Push, now};
 use crate::{
     config::Config,
-    engine::Input,
+    engine::{Input, Said},
     names,
     view::{Answer, Family, Observation},
 };
@@ -428,7 +428,7 @@ impl Poller {
                     let silent = answers.iter().all(|(_, o)| o.answer == Answer::Silence);
                     let was = n_silent;
                     n_silent = if silent { n_silent.saturating_add(1) } else { 0 };
-                    if self.send(&host, answers).await.is_err() {
+                    if self.send(said(&host, answers).into()).await.is_err() {
                         return;
                     }
                     if let Some(next) = self.next(asked_at) && hosts.contains(&host) {
@@ -502,11 +502,10 @@ impl Poller {
         push: &mut Pusher,
         hosts: impl IntoIterator<Item = &String>,
     ) -> Result<(), ()> {
-        for host in hosts {
-            let said = Family::BOTH.map(|family| (family, push.observation(host, family)));
-            self.send(host, said).await?;
-        }
-        Ok(())
+        let said = hosts
+            .into_iter()
+            .flat_map(|host| said(host, Family::BOTH.map(|f| (f, push.observation(host, f)))));
+        self.send(said.collect()).await
     }
 
     /// When to ask again; never with an interval of zero.
@@ -563,33 +562,35 @@ impl Poller {
         last
     }
 
-    async fn send(&self, host: &str, answers: [(Family, Observation); 2]) -> Result<(), ()> {
-        for (family, observation) in answers {
-            let (host, tag) = (host.to_owned(), self.tag.clone());
-            let input = Input::Answer {
-                host,
-                tag,
-                family,
-                observation,
-            };
-            self.inputs.send(input).await.map_err(drop)?;
+    async fn send(&self, said: Vec<Said>) -> Result<(), ()> {
+        if said.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let tag = self.tag.clone();
+        let input = Input::Answers { tag, said };
+        self.inputs.send(input).await.map_err(drop)
     }
 
     /// Reports silence for every host at once.
     async fn silence(&self, hosts: &BTreeSet<String>) -> Result<(), ()> {
-        for host in hosts {
-            let silence = || Observation {
-                answer: Answer::Silence,
-                at: now(),
-                server: None,
-            };
-            self.send(host, [(Family::V4, silence()), (Family::V6, silence())])
-                .await?;
-        }
-        Ok(())
+        let silence = || Observation {
+            answer: Answer::Silence,
+            at: now(),
+            server: None,
+        };
+        let all = hosts
+            .iter()
+            .flat_map(|host| said(host, Family::BOTH.map(|family| (family, silence()))));
+        self.send(all.collect()).await
     }
+}
+
+fn said(host: &str, answers: [(Family, Observation); 2]) -> [Said; 2] {
+    answers.map(|(family, observation)| Said {
+        host: host.to_owned(),
+        family,
+        observation,
+    })
 }
 
 /// What happens to the session with the peer; waits for ever without one.

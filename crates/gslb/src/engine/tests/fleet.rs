@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::{
     config::Config,
     decide::Asking,
-    engine::{Action, Effect, Engine, Input, Target},
+    engine::{Action, Effect, Engine, Input, Said, Target},
     expose::Lookup,
     key::Key,
     kinds::Kind,
@@ -154,12 +154,14 @@ impl Cluster {
             at: now,
             server: None,
         };
-        let (host, tag) = (host.to_owned(), tag.to_owned());
-        self.engine.take(Input::Answer {
-            host,
-            tag,
+        let said = Said {
+            host: host.to_owned(),
             family,
             observation,
+        };
+        self.engine.take(Input::Answers {
+            tag: tag.to_owned(),
+            said: vec![said],
         });
         self.settle(now);
     }
