@@ -311,6 +311,12 @@ fn addresses(
     });
     out.reads
         .extend(exposed.hostnames.iter().cloned().map(Dep::Lookup));
+    for name in &exposed.named {
+        // A name in one of our zones is refused, and is good again when the zone goes.
+        let zones = std::iter::once(name.as_str()).chain(names::ancestors(name));
+        out.reads
+            .extend(zones.map(|zone| Dep::Zone(zone.to_owned())));
+    }
     out.addresses = exposed.addresses;
     out.hostnames = exposed.hostnames;
     out.problems.extend(exposed.problems);

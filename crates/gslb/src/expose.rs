@@ -81,6 +81,8 @@ pub struct Exposed {
     pub source: Source,
     /// Names whose look-up the addresses depend on.
     pub hostnames: BTreeSet<String>,
+    /// Every name that stands for addresses, refused ones included: a zone at it or above it decides about it.
+    pub named: BTreeSet<String>,
     /// What is wrong.
     pub problems: Vec<Problem>,
 }
@@ -175,6 +177,7 @@ fn gather(
 ) -> Exposed {
     let mut addresses = BTreeSet::new();
     let mut hostnames = BTreeSet::new();
+    let mut named = BTreeSet::new();
     let mut waiting = false;
     for entry in entries {
         let host = match entry {
@@ -191,6 +194,7 @@ fn gather(
                 continue;
             }
         };
+        named.insert(host.clone());
         if let Some(zone) = inputs.zones.iter().find(|zone| is_within(&host, zone)) {
             let message =
                 format!("{host} lies in the balanced zone {zone} and would point to itself");
@@ -220,6 +224,7 @@ fn gather(
         addresses: addresses.into_iter().collect(),
         source,
         hostnames,
+        named,
         problems,
     }
 }

@@ -42,6 +42,16 @@ impl Zone {
             .is_some_and(|own| own.len() > 1 && own.ends_with('.'))
     }
 
+    /// Whether hosts are decided as with `other`: who pushes, and whether our finalizer is there, decides nothing.
+    pub fn is_decided_as(&self, other: &Zone) -> bool {
+        let other = Zone {
+            has_finalizer: self.has_finalizer,
+            pushed: self.pushed.clone(),
+            ..other.clone()
+        };
+        *self == other
+    }
+
     /// The addresses of each other cluster's name server, by geo tag.
     pub fn peers<'a>(
         &'a self,

@@ -2,6 +2,7 @@
 
 mod fleet;
 mod inputs;
+mod scale;
 mod scenarios;
 mod simulation;
 mod steadiness;

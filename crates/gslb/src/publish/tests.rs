@@ -108,6 +108,17 @@ fn records_follow_their_zone_when_zones_come_and_go() {
     );
 }
 
+#[test]
+fn a_zone_that_comes_or_goes_leaves_the_records_of_others_alone() {
+    let mut book = Book::default();
+    book.set_zones(zones(&["cloud.example.com"]));
+    book.set(&endpoint("a"), a("app.cloud.example.com", "10.0.0.1"));
+    let set = book.set_zones(zones(&["cloud.example.com", "other.example.com"]));
+    assert_eq!(lines(&set), ["zone other.example.com"]);
+    let set = book.set_zones(zones(&["cloud.example.com"]));
+    assert_eq!(lines(&set), ["drop other.example.com"]);
+}
+
 /// Source: coredns-crd-plugin `example/dnsendpoint_wrr.yaml`, re-expressed; defects D7 and D8 of its label parsing.
 #[test]
 fn labels_decide_the_order() {

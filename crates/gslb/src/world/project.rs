@@ -98,7 +98,7 @@ impl World {
                     self.unreadable.remove(&at);
                     let old = self.zones.insert(key.name.clone(), zone.clone());
                     let is_other = old.as_ref() != Some(&zone);
-                    if is_other {
+                    if old.as_ref().is_none_or(|old| !zone.is_decided_as(old)) {
                         self.touch_zone(old.as_ref(), touched);
                         self.touch_zone(Some(&zone), touched);
                     }

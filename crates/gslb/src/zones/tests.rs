@@ -78,3 +78,22 @@ fn the_last_cluster_removes_the_delegation() {
     assert_eq!(finalize(true, &[], own), Step::Withdraw);
     assert_eq!(finalize(true, &[eu.clone(), eu], own), Step::Remove);
 }
+
+#[test]
+fn who_pushes_and_our_finalizer_decide_nothing() {
+    let zone = Zone {
+        zone: "cloud.example.com".into(),
+        ..Zone::default()
+    };
+    let pushed = Zone {
+        has_finalizer: true,
+        pushed: vec!["us".into()],
+        ..zone.clone()
+    };
+    assert!(pushed.is_decided_as(&zone));
+    let leaving = Zone {
+        deleting: true,
+        ..zone.clone()
+    };
+    assert!(!leaving.is_decided_as(&zone));
+}

@@ -73,6 +73,8 @@ pub(super) struct Cluster {
     pub(super) n_writes: usize,
     /// Decisions that differed from the ones before.
     pub(super) n_decided: usize,
+    /// Publications, and changes in them.
+    pub(super) n_published: (usize, usize),
     n_objects: u64,
     /// Whether answers changed since somebody looked.
     changed: bool,
@@ -95,6 +97,7 @@ impl Cluster {
             updates: Vec::new(),
             n_writes: 0,
             n_decided: 0,
+            n_published: (0, 0),
             n_objects: 0,
             changed: false,
         }
@@ -192,6 +195,8 @@ impl Cluster {
         match effect {
             Effect::Publish(changes) => {
                 self.changed = true;
+                self.n_published.0 += 1;
+                self.n_published.1 += changes.len();
                 changes.into_iter().for_each(|change| self.publish(change));
             }
             Effect::Write(target, action) => self.write(&target, action),
