@@ -25,7 +25,7 @@ use crate::{
     engine::Engine,
     filter::Filter,
     registry::{Conversion, Resource},
-    store::{Draft, Object},
+    store::{Draft, Object, TypeOrder},
     versions,
 };
 
@@ -182,7 +182,7 @@ fn batch_len(objects: &[Arc<Object>], at: &[usize]) -> usize {
 fn view_of(resource: &Resource, stored: &Object, mut value: Value) -> Result<Object, Status> {
     resource.strategy.read_stored(&mut value);
     let fields = versions::selectable(resource, &value);
-    let draft = Draft::new(&value, fields).map_err(Status::internal)?;
+    let draft = Draft::in_order(TypeOrder::ByName, &value, fields).map_err(Status::internal)?;
     Ok(draft.object(stored.key.clone(), stored.rev, stored.create_rev))
 }
 

@@ -23,6 +23,7 @@ pub mod auth;
 pub mod body;
 mod bootstrap;
 mod call;
+mod components;
 mod compress;
 mod convert;
 pub mod crd;

@@ -24,7 +24,10 @@ pub use self::builtin::built_in;
 pub use self::strategy::{
     Context, Generic, Propagation, SelectableField, Strategy, generic, value_at,
 };
-use crate::{crd::webhook::Converter, store::ResourceKey};
+use crate::{
+    crd::webhook::Converter,
+    store::{ResourceKey, TypeOrder},
+};
 
 /// One served resource in one version.
 pub struct Resource {
@@ -209,6 +212,14 @@ impl Resource {
     pub fn emit(&self, object: &mut Value, lists: Lists) {
         if self.custom.is_none() {
             kinds::emit(object, &self.shape.schema, self.shape.root, lists);
+        }
+    }
+
+    /// How its objects begin.
+    pub(crate) fn type_order(&self) -> TypeOrder {
+        match self.custom {
+            None => TypeOrder::KindFirst,
+            Some(_) => TypeOrder::ByName,
         }
     }
 

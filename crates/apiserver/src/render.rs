@@ -16,7 +16,7 @@ use crate::{
     negotiate::{Accepted, As, Media},
     registry::{Conversion, Resource},
     request::query_pairs,
-    store::Object,
+    store::{Object, TypeOrder},
     table::{Columns, Include},
     versions,
 };
@@ -243,11 +243,11 @@ fn indented(json: &[u8]) -> Bytes {
 }
 
 fn prefix(resource: &Resource) -> String {
-    format!(
-        "{{\"apiVersion\":\"{}\",\"kind\":\"{}\",",
-        resource.api_version(),
-        resource.kind
-    )
+    let (kind, version) = (&resource.kind, resource.api_version());
+    match resource.type_order() {
+        TypeOrder::KindFirst => format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{version}\","),
+        TypeOrder::ByName => format!("{{\"apiVersion\":\"{version}\",\"kind\":\"{kind}\","),
+    }
 }
 
 /// The JSON object at the beginning of `json`, found without parsing.

@@ -35,7 +35,7 @@ use self::{
 };
 pub use self::{
     key::{ObjectKey, ResourceKey},
-    object::{Draft, DraftError, Meta, Object},
+    object::{Draft, DraftError, Meta, Object, TypeOrder},
     pairs::Pairs,
     state::{Collection, Event, EventKind, Events, Expired, History, Objects, State, list},
     subscribe::Subscription,

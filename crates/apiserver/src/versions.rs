@@ -55,10 +55,11 @@ pub(crate) fn lacks_defaults(resource: &Resource, rev: u64) -> bool {
 
 /// `apiVersion` of a stored object, read from the bytes.
 pub(crate) fn stored_version(object: &Object) -> &str {
-    const HEAD: &str = "{\"apiVersion\":\"";
+    const NAME: &str = "\"apiVersion\":\"";
     let head = std::str::from_utf8(&object.body[..object.prefix_len as usize]);
-    let rest = head.unwrap_or("").strip_prefix(HEAD);
-    rest.and_then(|rest| rest.split('"').next()).unwrap_or("")
+    let rest = head.unwrap_or("").split_once(NAME);
+    rest.and_then(|(_, rest)| rest.split('"').next())
+        .unwrap_or("")
 }
 
 /// A stored object parsed, in the version it is stored in.

@@ -13,7 +13,7 @@ use crate::{
     call::Call,
     convert, deletion, guard, managed, meta,
     registry::{Context, Conversion, Resource, value_at},
-    store::{CommitError, Draft, DraftError, Object, ObjectKey, State},
+    store::{CommitError, Draft, DraftError, Object, ObjectKey, State, TypeOrder},
     versions,
 };
 
@@ -161,13 +161,13 @@ pub(crate) fn check_namespace(call: &Call, state: &State, name: &str) -> Result<
 pub(crate) async fn draft(call: &Call, object: &Value) -> Result<Draft, Status> {
     let max = call.engine.limits.object_bytes_max;
     let mut stored = convert::to_stored(call, object).await?;
-    let fields = selectable(call, &stored);
-    let draft = render(&stored, fields.clone())?;
+    let (order, fields) = (call.resource.type_order(), selectable(call, &stored));
+    let draft = render(order, &stored, fields.clone())?;
     if draft.len() <= max {
         return Ok(draft);
     }
     meta::fields_mut(&mut stored).remove("managedFields");
-    let draft = render(&stored, fields)?;
+    let draft = render(order, &stored, fields)?;
     if draft.len() <= max {
         return Ok(draft);
     }
@@ -177,18 +177,22 @@ pub(crate) async fn draft(call: &Call, object: &Value) -> Result<Draft, Status> 
     )))
 }
 
-/// The draft of an object that stays in the version it is stored in: only its metadata changed.
+/// The draft of a custom resource that stays in the version it is stored in: only its metadata changed.
 ///
 /// # Errors
 /// None that a stored object could cause.
 pub(crate) fn draft_as_stored(stored: &Value, live: &Object) -> Result<Draft, Status> {
     let fields = live.meta.fields.iter();
     let fields = fields.map(|(label, value)| (label.to_owned(), value.to_owned()));
-    render(stored, fields.collect())
+    render(TypeOrder::ByName, stored, fields.collect())
 }
 
-fn render(stored: &Value, fields: Vec<(String, String)>) -> Result<Draft, Status> {
-    Draft::new(stored, fields).map_err(|e| match e {
+fn render(
+    order: TypeOrder,
+    stored: &Value,
+    fields: Vec<(String, String)>,
+) -> Result<Draft, Status> {
+    Draft::in_order(order, stored, fields).map_err(|e| match e {
         DraftError::TooLarge(_) => Status::too_large(e),
         DraftError::Missing(_) | DraftError::Json(_) => Status::internal(e),
     })

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     body::{self, Body, CHUNK_BYTES},
     call::Call,
-    convert,
+    components, convert,
     filter::Filter,
     negotiate::{As, Media},
     page,
@@ -52,7 +52,11 @@ pub(crate) async fn get(call: &Call) -> Result<Response<Body>, Status> {
     let asked = query_pairs(&call.query).find(|(name, _)| name == "resourceVersion");
     let asked = parse_version(&asked.map_or(String::new(), |(_, v)| v.into_owned()))?;
     not_from_the_future(asked, &call.state)?;
-    let object = call.state.get(&call.resource.storage, &call.key());
+    let made = components::are(&call.resource).then(|| components::objects(call.state.rev));
+    let object = match &made {
+        Some(objects) => objects.get(&call.key()),
+        None => call.state.get(&call.resource.storage, &call.key()),
+    };
     let object = object.ok_or_else(|| call.not_found())?;
     if matches!(call.accepted.shape, As::Metadata(_)) {
         return Ok(render::object(call, StatusCode::OK, object));
@@ -194,6 +198,9 @@ pub(crate) fn not_from_the_future(asked: Option<u64>, state: &State) -> Result<(
 }
 
 fn source(call: &Call, options: &ListOptions) -> Result<Source, Status> {
+    if components::are(&call.resource) {
+        return made(call, options);
+    }
     let state = &call.state;
     let resource = &call.resource.storage;
     let newest = || {
@@ -227,6 +234,20 @@ fn source(call: &Call, options: &ListOptions) -> Result<Source, Status> {
         rev,
         start: None,
         pinned: true,
+    })
+}
+
+/// Objects that are made for this request. They have no history, so pages go on in those of now.
+fn made(call: &Call, options: &ListOptions) -> Result<Source, Status> {
+    let start = match options.continue_token.as_str() {
+        "" => None,
+        token => Some(page::decode(token, call.list_namespace())?.start),
+    };
+    Ok(Source {
+        objects: components::objects(call.state.rev),
+        rev: call.state.rev,
+        start,
+        pinned: false,
     })
 }
 

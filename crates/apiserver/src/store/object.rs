@@ -18,7 +18,7 @@ pub struct Object {
     pub rev: u64,
     /// Revision of the write that created it.
     pub create_rev: u64,
-    /// Complete JSON including `resourceVersion`; begins `{"apiVersion":…,"kind":…,`.
+    /// Complete JSON including `resourceVersion`; begins with `kind` and `apiVersion`, in one order or the other.
     pub body: Bytes,
     /// Length of that beginning. `{` + `body[prefix_len..]` is the object without its type, as in lists of built-ins.
     pub prefix_len: u32,
@@ -83,6 +83,26 @@ pub struct Draft {
     meta: Meta,
 }
 
+/// Which member of an object's type is written first. Upstream writes a built-in kind as its struct has it and a custom
+/// resource as a map, by name; some clients' tests count the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypeOrder {
+    /// `kind`, `apiVersion`: built-in kinds.
+    KindFirst,
+    /// `apiVersion`, `kind`: custom resources.
+    ByName,
+}
+
+impl TypeOrder {
+    /// The two members in this order.
+    pub(crate) fn members(self) -> [&'static str; 2] {
+        match self {
+            Self::KindFirst => ["kind", "apiVersion"],
+            Self::ByName => ["apiVersion", "kind"],
+        }
+    }
+}
+
 /// Why a value cannot be stored as an object.
 #[derive(Debug, thiserror::Error)]
 pub enum DraftError {
@@ -101,23 +121,35 @@ impl Draft {
     /// Renders `object` and extracts its [`Meta`]. `fields` are the values of the resource's selectable fields, as
     /// (path, value), in any order.
     ///
-    /// Members are written as `apiVersion`, `kind`, `metadata`, then the rest sorted. A `resourceVersion` that `object`
+    /// Members are written as `kind`, `apiVersion`, `metadata`, then the rest sorted. A `resourceVersion` that `object`
     /// carries is ignored; the commit puts its own.
     ///
     /// # Errors
     /// `apiVersion`, `kind` and `metadata` must be there.
     pub fn new(object: &Value, fields: Vec<(String, String)>) -> Result<Self, DraftError> {
+        Self::in_order(TypeOrder::KindFirst, object, fields)
+    }
+
+    /// [`new`](Self::new) with the type in this order.
+    ///
+    /// # Errors
+    /// `apiVersion`, `kind` and `metadata` must be there.
+    pub fn in_order(
+        order: TypeOrder,
+        object: &Value,
+        fields: Vec<(String, String)>,
+    ) -> Result<Self, DraftError> {
         let members = object.as_object().ok_or(DraftError::Missing("members"))?;
         let metadata = members
             .get("metadata")
             .and_then(Value::as_object)
             .ok_or(DraftError::Missing("metadata"))?;
         let mut json = Vec::with_capacity(1024);
-        json.extend_from_slice(b"{\"apiVersion\":");
-        write_text(&mut json, members, "apiVersion")?;
-        json.extend_from_slice(b",\"kind\":");
-        write_text(&mut json, members, "kind")?;
-        json.push(b',');
+        json.push(b'{');
+        for name in order.members() {
+            write_text(&mut json, members, name)?;
+            json.push(b',');
+        }
         let prefix_len = json.len();
         let rev_at = write_metadata(&mut json, metadata)?;
         for (name, value) in members {
@@ -185,7 +217,7 @@ fn write_text(
         .get(name)
         .filter(|value| value.is_string())
         .ok_or(DraftError::Missing(name))?;
-    Ok(serde_json::to_writer(out, value)?)
+    write_member(out, name, value)
 }
 
 fn write_member(out: &mut Vec<u8>, name: &str, value: &Value) -> Result<(), DraftError> {

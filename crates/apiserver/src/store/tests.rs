@@ -114,10 +114,10 @@ fn a_body_begins_with_its_type_and_carries_its_revision() {
     let draft = Draft::new(&object, vec![("spec.nodeName".into(), "n".into())]).unwrap();
     let object = draft.object(key("a"), 1234, 5);
     let text = std::str::from_utf8(&object.body).unwrap();
-    expect_test::expect![[r#"{"apiVersion":"v1","kind":"Pod","metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["x"],"labels":{"a":"1","b":"2"},"name":"a","ownerReferences":[{"uid":"u1"},{"uid":"u2"}],"resourceVersion":"1234","zone":1},"alpha":1,"zeta":null}"#]].assert_eq(text);
+    expect_test::expect![[r#"{"kind":"Pod","apiVersion":"v1","metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["x"],"labels":{"a":"1","b":"2"},"name":"a","ownerReferences":[{"uid":"u1"},{"uid":"u2"}],"resourceVersion":"1234","zone":1},"alpha":1,"zeta":null}"#]].assert_eq(text);
     assert_eq!(
         &text[..object.prefix_len as usize],
-        r#"{"apiVersion":"v1","kind":"Pod","#
+        r#"{"kind":"Pod","apiVersion":"v1","#
     );
     assert!(text[object.rev_at as usize..].starts_with("1234\""));
     expect_test::expect![[r#"
@@ -151,7 +151,7 @@ fn a_body_needs_no_other_metadata_than_its_own_revision() {
         .object(key("a"), 1, 1);
     assert_eq!(
         object.body,
-        r#"{"apiVersion":"v1","kind":"Pod","metadata":{"resourceVersion":"1"}}"#
+        r#"{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1"}}"#
     );
 }
 

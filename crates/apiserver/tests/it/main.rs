@@ -5,6 +5,7 @@
 mod addresses;
 mod bad_input;
 mod connections;
+mod controller;
 mod conversion;
 mod custom;
 mod objects;

@@ -5,7 +5,7 @@ use flotilla_apiserver::{
 };
 use http::Request;
 use http_body_util::{BodyExt, Full};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tower::Service as _;
 
 use crate::support::{in_process, send};
@@ -165,6 +165,86 @@ async fn metrics_count_requests_and_objects() {
     assert!(open.bytes.ends_with(b"# EOF\n"));
     let media = open.headers["content-type"].to_str().unwrap();
     assert!(media.starts_with("application/openmetrics-text"));
+}
+
+#[tokio::test]
+async fn built_in_kinds_begin_with_their_kind_and_custom_ones_by_name() {
+    let server = in_process().await;
+    let namespace = send(&server, "GET", "/api/v1/namespaces/default", &[], "").await;
+    let text = String::from_utf8(namespace.bytes.to_vec()).unwrap();
+    assert!(
+        text.starts_with("{\"kind\":\"Namespace\",\"apiVersion\":\"v1\",\"metadata\":{"),
+        "{text}"
+    );
+    let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let versions = ["v1", "v2"].map(|version| {
+        json!({"name": version, "served": true, "storage": version == "v1",
+               "schema": {"openAPIV3Schema": {"type": "object"}}})
+    });
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "tabs.example.com"},
+        "spec": {"group": "example.com", "scope": "Cluster", "versions": versions,
+                 "names": {"plural": "tabs", "kind": "Tab"}},
+    });
+    let json = [("content-type", "application/json")];
+    let made = send(&server, "POST", crds, &json, definition.to_string()).await;
+    assert_eq!(made.code, 201, "{}", made.message());
+    let tab = json!({"kind": "Tab", "apiVersion": "example.com/v1", "metadata": {"name": "a"}});
+    let made = send(
+        &server,
+        "POST",
+        "/apis/example.com/v1/tabs",
+        &json,
+        tab.to_string(),
+    )
+    .await;
+    assert_eq!(made.code, 201, "{}", made.message());
+    for version in ["v1", "v2"] {
+        let path = format!("/apis/example.com/{version}/tabs/a");
+        let shown = send(&server, "GET", &path, &[], "").await;
+        let text = String::from_utf8(shown.bytes.to_vec()).unwrap();
+        let head = format!("{{\"apiVersion\":\"example.com/{version}\",\"kind\":\"Tab\",");
+        assert!(text.starts_with(&head), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn components_are_reported_and_paged() {
+    let server = in_process().await;
+    let path = "/api/v1/componentstatuses";
+    let scheduler = send(&server, "GET", &format!("{path}/scheduler"), &[], "").await;
+    let condition = &scheduler.json()["conditions"][0];
+    assert_eq!(
+        (scheduler.code, &condition["status"]),
+        (200, &json!("Unknown"))
+    );
+    let (mut names, mut token) = (Vec::new(), String::new());
+    loop {
+        let page = format!("{path}?limit=1&continue={token}");
+        let page = send(&server, "GET", &page, &[], "").await.json();
+        names.push(
+            page["items"][0]["metadata"]["name"]
+                .as_str()
+                .unwrap()
+                .to_owned(),
+        );
+        match page["metadata"]["continue"].as_str() {
+            Some(next) => token = next.to_owned(),
+            None => break,
+        }
+    }
+    assert_eq!(names, ["controller-manager", "etcd-0", "scheduler"]);
+    let absent = send(&server, "GET", &format!("{path}/kubelet"), &[], "").await;
+    assert_eq!(absent.message(), "componentstatuses \"kubelet\" not found");
+    let table = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
+    let table = send(&server, "GET", &format!("{path}/etcd-0"), &table, "")
+        .await
+        .json();
+    assert_eq!(
+        table["rows"][0]["cells"],
+        json!(["etcd-0", "Healthy", "ok", ""])
+    );
 }
 
 #[tokio::test]

@@ -31,6 +31,12 @@ pub(super) const PRINTERS: &[Printer] = &[
         cells: binding,
     },
     Printer {
+        group: "",
+        kind: "ComponentStatus",
+        columns: &[NAME, text("Status"), text("Message"), text("Error")],
+        cells: component_status,
+    },
+    Printer {
         group: "apiextensions.k8s.io",
         kind: "CustomResourceDefinition",
         columns: &[NAME, CREATED_AT],
@@ -219,6 +225,22 @@ fn subjects(view: &View<'_>, kind: &str) -> Value {
         })
         .collect();
     names.join(", ").into()
+}
+
+fn component_status(view: &View<'_>) -> Vec<Value> {
+    let mut conditions = view.list("conditions").iter();
+    let (status, message, error) = match conditions.find(|c| c["type"] == "Healthy") {
+        None => ("Unknown", "", ""),
+        Some(condition) => (
+            match condition["status"] == "True" {
+                true => "Healthy",
+                false => "Unhealthy",
+            },
+            text_at(condition, "message"),
+            text_at(condition, "error"),
+        ),
+    };
+    vec![view.name(), status.into(), message.into(), error.into()]
 }
 
 fn api_service(view: &View<'_>) -> Vec<Value> {

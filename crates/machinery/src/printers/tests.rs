@@ -359,6 +359,18 @@ fn rows_of_common_kinds() {
             "n | Local | False (Down) | 3d",
         ),
         (
+            "",
+            "ComponentStatus",
+            json!({"conditions": [{"type": "Healthy", "status": "True", "message": "ok"}]}),
+            "n | Healthy | ok | ",
+        ),
+        (
+            "",
+            "ComponentStatus",
+            json!({"conditions": [{"type": "Healthy", "status": "Unknown", "error": "e"}]}),
+            "n | Unhealthy |  | e",
+        ),
+        (
             "apiextensions.k8s.io",
             "CustomResourceDefinition",
             json!({}),
