@@ -1,3 +1,5 @@
+mod plugin;
+
 use std::collections::BTreeMap;
 
 use maxminddb_writer::Database;
