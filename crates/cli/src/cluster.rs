@@ -18,6 +18,8 @@ use kube::api::{Api, Patch, PatchParams};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::environment;
+use crate::geo::Follow;
 use crate::nameserver::{Copies, Keeping, NameServer};
 use crate::open_files;
 use crate::plan::{ClusterPlan, Plan};
@@ -91,7 +93,11 @@ impl Cluster {
         registry: &SharedRegistry,
     ) -> Result<()> {
         let stop = CancellationToken::new();
-        let config = gslb_config(&self.plan, fleet, update)?;
+        let config = gslb_config(&self.plan, fleet, update, &environment::variable)?;
+        if let Some(settings) = &config.geo {
+            let following = Follow::new(settings, self.dns.geo()).run();
+            tokio::spawn(stop.clone().run_until_cancelled_owned(following));
+        }
         let (controller_metrics, gslb_metrics) = registry.with(|registry| {
             let registry = of_cluster(registry, &self.plan, fleet);
             (
@@ -217,11 +223,13 @@ fn load_balancer_addresses(block: Ipv4Net) -> Vec<IpNet> {
 /// The way out when a DNS address is taken.
 pub(crate) const DNS_HINT: &str = "--dns-port chooses another port";
 
-/// The GSLB's settings, by way of the variables that k8gb's users know.
+/// The GSLB's settings, by way of the variables that k8gb's users know. The geo database is the one setting that `surroundings`, the
+/// process's environment, may give: it is a file of this machine and the same for every cluster.
 fn gslb_config(
     cluster: &ClusterPlan,
     fleet: &Plan,
     update: Option<Update>,
+    surroundings: &dyn Fn(&str) -> Option<String>,
 ) -> Result<flotilla_gslb::config::Config> {
     let others: Vec<&str> = fleet
         .clusters
@@ -239,6 +247,7 @@ fn gslb_config(
         "EXT_GSLB_CLUSTERS_GEO_TAGS" => Some(others.join(",")),
         "DNS_ZONES" => Some(zones.clone()),
         "EDGE_DNS_SERVERS" => Some(edge.to_string()),
+        "FLOTILLA_GEO_DATABASE" | "FLOTILLA_GEO_FIELDS" => surroundings(name),
         _ => None,
     };
     let parsed = flotilla_gslb::config::Config::parse(&source).map_err(|mistakes| {
@@ -277,3 +286,6 @@ fn explain(plan: &ClusterPlan, error: Error) -> anyhow::Error {
     };
     anyhow::Error::new(error).context(text)
 }
+
+#[cfg(test)]
+mod tests;

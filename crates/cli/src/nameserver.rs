@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use flotilla_dns::catalog::{Publish, Zones};
 use flotilla_dns::dnssec::key::SigningKey;
 use flotilla_dns::dnssec::{Signer, store};
+use flotilla_dns::geo::CurrentGeo;
 use flotilla_dns::keep::Keeper;
 use flotilla_dns::server::{Config, Metrics, Notices, Notifier, NotifierConfig, Server};
 use flotilla_dns::tsig::{Key, key_file};
@@ -75,6 +76,7 @@ pub(crate) struct NameServer {
     publisher: Arc<dyn Publish>,
     signing: Option<Signing>,
     push: Option<Push>,
+    geo: CurrentGeo,
     notifying: JoinHandle<()>,
     stop: CancellationToken,
 }
@@ -123,6 +125,7 @@ impl NameServer {
             publisher,
             signing,
             push,
+            geo: config.geo,
             notifying: tokio::spawn(notifying),
             stop,
         })
@@ -136,6 +139,11 @@ impl NameServer {
     /// Where a controller hands in what is to be answered.
     pub(crate) fn publisher(&self) -> Arc<dyn Publish> {
         Arc::clone(&self.publisher)
+    }
+
+    /// The database by which it answers by place, to be replaced while it runs.
+    pub(crate) fn geo(&self) -> CurrentGeo {
+        self.geo.clone()
     }
 
     /// How it signs, for whoever learns the other clusters' keys.
