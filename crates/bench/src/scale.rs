@@ -13,7 +13,7 @@ use crate::boot::{cpu_time, resident_kilobytes};
 use crate::delay::{self, address};
 use crate::dns::query;
 use crate::failover::CLUSTERS;
-use crate::failover::many::{Many, N_HOSTS, TAGS};
+use crate::failover::many::{HOSTS_EACH, Many, N_HOSTS, TAGS};
 use crate::report::Report;
 
 /// Time of idling.
@@ -22,6 +22,8 @@ const IDLE: Duration = Duration::from_secs(30);
 const SETTLE: Duration = Duration::from_secs(10);
 /// Zones that are made one after the other.
 const N_ZONES: usize = 10;
+/// Changes of one Gslb's health.
+const N_FLIPS: usize = 10;
 
 pub(crate) fn measure_apart(binary: &Path, report: &mut Report) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -39,6 +41,17 @@ pub(crate) fn measure_apart(binary: &Path, report: &mut Report) -> Result<()> {
         times,
         "≤ 100 ms",
     );
+    let mut times = Vec::new();
+    for number in 0..N_FLIPS {
+        let ready = number % 2 == 1;
+        let start = runtime.block_on(many.set_first_ready(ready))?;
+        let expected: &[u8] = if ready { &[1] } else { &[2, 3] };
+        many.agreement_on(HOSTS_EACH, &CLUSTERS, expected)?;
+        times.push(start.elapsed());
+        std::thread::sleep(SETTLE / 5);
+    }
+    let what = format!("{HOSTS_EACH} hosts of one Gslb down or up until all three agree");
+    report.times(&what, times, "≤ 1 s");
     let flip = |servers: &[u8]| -> Result<Vec<Duration>> {
         let mut times = Vec::new();
         for ready in [false, true] {

@@ -1,4 +1,4 @@
-//! A fleet of three with ten thousand hosts behind one Service.
+//! A fleet of three with ten thousand hosts behind one Service, but for the hosts of one Gslb, which have one of their own.
 
 use std::collections::BTreeSet;
 use std::net::UdpSocket;
@@ -19,7 +19,9 @@ use crate::dns::{addresses, query};
 
 pub(crate) const N_HOSTS: usize = 10_000;
 /// Hosts of one Ingress and its Gslb.
-const HOSTS_EACH: usize = 100;
+pub(crate) const HOSTS_EACH: usize = 100;
+/// The Service of the first Gslb's hosts.
+const FIRST: &str = "first";
 const N_OBJECTS: usize = N_HOSTS / HOSTS_EACH;
 /// Longest wait for the fleet to come up and for any agreement.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -64,9 +66,19 @@ impl Many {
         Ok(many)
     }
 
-    /// Makes the one endpoint of eu, behind all hosts, ready or not; returns when that is acknowledged.
-    #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
+    /// Makes the endpoints of eu, behind all hosts, ready or not; returns when that is acknowledged.
     pub(crate) async fn set_ready(&self, ready: bool) -> Result<Instant> {
+        self.set_first_ready(ready).await?;
+        self.set_slice("app-1", ready).await
+    }
+
+    /// As [`Many::set_ready`] for the hosts of the first Gslb.
+    pub(crate) async fn set_first_ready(&self, ready: bool) -> Result<Instant> {
+        self.set_slice("first-1", ready).await
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
+    async fn set_slice(&self, name: &str, ready: bool) -> Result<Instant> {
         let slices = api(
             &self.clients[0],
             "discovery.k8s.io/v1",
@@ -76,21 +88,31 @@ impl Many {
         let patch =
             json!({"endpoints": [{"addresses": ["192.0.2.1"], "conditions": {"ready": ready}}]});
         slices
-            .patch("app-1", &PatchParams::default(), &Patch::Merge(&patch))
+            .patch(name, &PatchParams::default(), &Patch::Merge(&patch))
             .await
             .context("flip the endpoint")?;
         Ok(Instant::now())
     }
 
     /// Waits until these servers answer every host with addresses of exactly these clusters.
-    #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
     pub(crate) fn agreement(&self, servers: &[u8], expected: &[u8]) -> Result<()> {
+        self.agreement_on(N_HOSTS, servers, expected)
+    }
+
+    /// As [`Many::agreement`] for the first hosts, so many.
+    #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
+    pub(crate) fn agreement_on(
+        &self,
+        n_hosts: usize,
+        servers: &[u8],
+        expected: &[u8],
+    ) -> Result<()> {
         let start = Instant::now();
         for server in servers {
             let socket = UdpSocket::bind("127.0.0.1:0")?;
             socket.connect((address(*server), self.flotilla.dns_port))?;
             socket.set_read_timeout(Some(Duration::from_millis(500)))?;
-            let mut left: Vec<usize> = (0..N_HOSTS).rev().collect();
+            let mut left: Vec<usize> = (0..n_hosts).rev().collect();
             while let Some(host) = left.last() {
                 // One host tells when the change is here; then everyone is looked at.
                 if !agreed(&socket, &[*host], expected)?.contains(host) {
@@ -171,28 +193,33 @@ pub(crate) fn api(client: &Client, group: &str, kind: &str, plural: &str) -> Api
     Api::namespaced_with(client.clone(), "default", &resource(group, kind, plural))
 }
 
-/// One Service with one endpoint, and Ingresses and Gslbs with all hosts.
+/// Two Services with one endpoint each, and Ingresses and Gslbs with all hosts.
 async fn fill(client: &Client) -> Result<()> {
-    let mut objects = vec![
-        (
-            "services",
-            json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "app"},
-            "spec": {"ports": [{"name": "http", "port": 80}]}}),
-        ),
-        (
-            "endpointslices",
-            json!({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
-            "metadata": {"name": "app-1", "labels": {"kubernetes.io/service-name": "app"}},
-            "addressType": "IPv4", "ports": [{"name": "http", "port": 80, "protocol": "TCP"}],
-            "endpoints": [{"addresses": ["192.0.2.1"], "conditions": {"ready": true}}]}),
-        ),
-    ];
+    let mut objects = Vec::new();
+    for service in [FIRST, "app"] {
+        let name = format!("{service}-1");
+        objects.extend([
+            (
+                "services",
+                json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": service},
+                "spec": {"ports": [{"name": "http", "port": 80}]}}),
+            ),
+            (
+                "endpointslices",
+                json!({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
+                "metadata": {"name": name, "labels": {"kubernetes.io/service-name": service}},
+                "addressType": "IPv4", "ports": [{"name": "http", "port": 80, "protocol": "TCP"}],
+                "endpoints": [{"addresses": ["192.0.2.1"], "conditions": {"ready": true}}]}),
+            ),
+        ]);
+    }
     for number in 0..N_OBJECTS {
         let name = format!("app-{number:03}");
+        let service = if number == 0 { FIRST } else { "app" };
         let rules: Vec<Value> = (number * HOSTS_EACH..(number + 1) * HOSTS_EACH)
             .map(|host| {
                 json!({"host": host_name(host), "http": {"paths": [{"path": "/", "pathType": "Prefix",
-                    "backend": {"service": {"name": "app", "port": {"name": "http"}}}}]}})
+                    "backend": {"service": {"name": service, "port": {"name": "http"}}}}]}})
             })
             .collect();
         let ingress = json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
