@@ -6,6 +6,7 @@
 //!
 //! Source: Kubernetes v1.35, apimachinery `pkg/runtime/serializer/json` and `pkg/runtime/error.go`.
 
+mod gotime;
 pub mod shape;
 mod strict;
 
@@ -14,7 +15,7 @@ use std::fmt;
 use flotilla_machinery::{
     builtin,
     group::{GroupKind, split_api_version},
-    protobuf,
+    json_syntax, protobuf,
     status::{FieldError, Status},
 };
 use serde_json::{Map, Value};
@@ -64,10 +65,24 @@ pub fn parse(body: &[u8], media: Media) -> Result<Parsed, Status> {
         return Err(Status::bad_request(why));
     }
     let parsed = match media {
-        Media::Json => strict::json(text).map_err(|e| format!("{UNREAD} {e}")),
+        Media::Json => strict::json(text).map_err(|e| format!("{UNREAD} {}", mistake(text, &e))),
         Media::Yaml | Media::Protobuf => strict::yaml(text),
     };
     parsed.map_err(Status::bad_request)
+}
+
+/// Why a text is not JSON, in Go's words where Go sees a mistake too.
+fn mistake(text: &str, error: &serde_json::Error) -> String {
+    json_syntax::mistake(text.as_bytes()).unwrap_or_else(|| error.to_string())
+}
+
+/// Parses the body of a patch in JSON.
+///
+/// # Errors
+/// 400 in Go's words.
+pub fn patch(body: &[u8]) -> Result<Parsed, Status> {
+    let text = std::str::from_utf8(body).map_err(|e| Status::bad_request(e.to_string()))?;
+    strict::json(text).map_err(|e| Status::bad_request(mistake(text, &e)))
 }
 
 /// One complaint for each repeated key.
@@ -122,10 +137,17 @@ pub fn untyped(body: &[u8], media: Media) -> Result<Value, Status> {
 /// 400 when a value of a built-in kind has the wrong type. Values of custom resources are checked
 /// with their schema later, which says it better.
 pub fn conform(object: &mut Value, resource: &Resource) -> Result<Vec<String>, Status> {
+    shaped(object, resource).map_err(|e| unhandled(resource, &resource.version, &resource.kind, &e))
+}
+
+/// As [`conform`], with the bare mistake.
+///
+/// # Errors
+/// The first value of a built-in kind that has the wrong type.
+pub fn shaped(object: &mut Value, resource: &Resource) -> Result<Vec<String>, shape::Error> {
     let lenient = resource.custom.is_some();
     let shape = &resource.shape;
     shape::conform(object, &shape.schema, shape.root, lenient)
-        .map_err(|e| unhandled(resource, &resource.version, &resource.kind, &e))
 }
 
 /// The error of an object that was read but is not what the endpoint takes.
@@ -160,14 +182,22 @@ pub fn judge(
     validation: FieldValidation,
     resource: &Resource,
 ) -> Result<Vec<String>, Status> {
+    weigh(complaints, validation)
+        .map_err(|why| unhandled(resource, &resource.version, &resource.kind, &why))
+}
+
+/// As [`judge`], with the bare reason.
+///
+/// # Errors
+/// All complaints in one sentence, under [`FieldValidation::Strict`].
+pub fn weigh(complaints: Vec<String>, validation: FieldValidation) -> Result<Vec<String>, String> {
     match validation {
         FieldValidation::Ignore => Ok(Vec::new()),
         FieldValidation::Warn => Ok(limited(complaints)),
         FieldValidation::Strict if complaints.is_empty() => Ok(complaints),
         FieldValidation::Strict => {
             let all = limited(complaints).join(", ");
-            let why = format!("strict decoding error: {all}");
-            Err(unhandled(resource, &resource.version, &resource.kind, &why))
+            Err(format!("strict decoding error: {all}"))
         }
     }
 }
@@ -206,6 +236,24 @@ pub fn check_kind(object: &mut Value, resource: &Resource, body: &[u8]) -> Resul
     Ok(())
 }
 
+/// Makes sure that the body of a DELETE, if it says what it is, is `DeleteOptions`.
+///
+/// # Errors
+/// 400 in upstream's words.
+pub fn check_options_kind(body: &Value) -> Result<(), Status> {
+    let found = |name| body.get(name).and_then(Value::as_str).unwrap_or("");
+    let (api_version, kind) = (found("apiVersion"), found("kind"));
+    if matches!(kind, "" | "DeleteOptions") {
+        return Ok(());
+    }
+    Err(Status::bad_request(format!(
+        "no kind {kind:?} is registered for version {api_version:?} in scheme {SCHEME:?}"
+    )))
+}
+
+/// Where upstream's list of kinds was made, which its errors name.
+const SCHEME: &str = "pkg/runtime/scheme.go:111";
+
 /// Why a built-in object is of the wrong kind or version.
 fn misfit(resource: &Resource, api_version: &str, kind: &str, body: &[u8]) -> Status {
     let want = resource.api_version();
@@ -229,9 +277,8 @@ fn misfit(resource: &Resource, api_version: &str, kind: &str, body: &[u8]) -> St
         return unrecognized(resource, &why, body);
     };
     if builtin::type_name(group, version, kind).is_none() {
-        let scheme = "pkg/runtime/scheme.go:111";
         let why = format!(
-            "no kind {kind:?} is registered for version {api_version:?} in scheme {scheme:?}"
+            "no kind {kind:?} is registered for version {api_version:?} in scheme {SCHEME:?}"
         );
         return unhandled(resource, version, kind, &why);
     }

@@ -36,6 +36,22 @@ pub(crate) fn track(
         }
     });
     *new = tracked;
+    untime_scale(cx, new);
+}
+
+/// Entries made through the scale endpoint have no time: upstream looks it up among the managers of the Scale object's parent, where
+/// they are new.
+fn untime_scale(cx: &Context<'_>, object: &mut Value) {
+    if cx.subresource != "scale" {
+        return;
+    }
+    let entries = object.pointer_mut("/metadata/managedFields");
+    let entries = entries.and_then(Value::as_array_mut).into_iter().flatten();
+    for entry in entries.filter_map(Value::as_object_mut) {
+        if entry.get("subresource").is_some_and(|name| name == "scale") {
+            entry.remove("time");
+        }
+    }
 }
 
 /// Writes down who wrote the fields of a body whose kind is not that of the object it is sent to: `type_name` in the schema of
@@ -79,7 +95,9 @@ pub(crate) fn apply(
     let applied = with_context(call, cx, manager, force, |ctx| {
         apply::apply(live.cloned(), config, ctx)
     });
-    Ok(applied?.object)
+    let mut object = applied?.object;
+    untime_scale(cx, &mut object);
+    Ok(object)
 }
 
 /// Makes sure that an applied configuration has the fields and types of its kind, before anything is done to it.

@@ -7,7 +7,7 @@
 //!
 //! Source: Kubernetes v1.35, apiserver `pkg/endpoints/handlers/negotiation`.
 
-use flotilla_machinery::status::Status;
+use flotilla_machinery::status::{Details, Reason, Status};
 
 /// Media types of replies, in order of preference.
 pub const OFFERED: [&str; 2] = [JSON, YAML];
@@ -114,20 +114,26 @@ pub fn content_type(header: Option<&str>) -> Result<Media, Status> {
 /// # Errors
 /// 415 for anything else.
 pub fn patch_type(header: Option<&str>, custom: bool) -> Result<PatchKind, Status> {
-    const TYPES: [&str; 4] = [
+    const TYPES: [&str; 3] = [
         "application/json-patch+json",
         "application/merge-patch+json",
         "application/apply-patch+yaml",
-        "application/strategic-merge-patch+json",
     ];
     match media_type(header.unwrap_or("")) {
         "application/json-patch+json" => Ok(PatchKind::Json),
         "application/merge-patch+json" => Ok(PatchKind::Merge),
         "application/apply-patch+yaml" => Ok(PatchKind::Apply),
         "application/strategic-merge-patch+json" if !custom => Ok(PatchKind::Strategic),
-        _ => Err(Status::unsupported_media_type(
-            &TYPES[..if custom { 3 } else { 4 }],
-        )),
+        _ if custom => Err(Status::unsupported_media_type(&TYPES)),
+        // Upstream's router refuses these before any handler could list what is accepted.
+        _ => {
+            let status = Status::new(
+                415,
+                Reason::UnsupportedMediaType,
+                "415: Unsupported Media Type",
+            );
+            Err(status.with_details(Details::default()))
+        }
     }
 }
 

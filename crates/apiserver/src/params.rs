@@ -293,7 +293,7 @@ impl DeleteOptions {
             "Foreground" => Some(Propagation::Foreground),
             "Orphan" => Some(Propagation::Orphan),
             _ => {
-                let known = ["Background", "Foreground", "Orphan"];
+                let known = ["Foreground", "Background", "Orphan", "nil"];
                 errors.push(FieldError::not_supported("propagationPolicy", word, &known));
                 None
             }

@@ -279,6 +279,13 @@ async fn dispatch(call: &Call) -> Result<Response<Body>, Status> {
         ("binding", "create") => Box::pin(subresource::bind(call)).await,
         ("eviction", "create") => Box::pin(eviction::eviction(call)).await,
         ("exec" | "attach" | "portforward" | "log" | "proxy", _) => {
+            if call
+                .state
+                .get(&call.resource.storage, &call.key())
+                .is_none()
+            {
+                return Err(call.not_found());
+            }
             Err(Status::unavailable(format!(
                 "{}/{} needs a node agent, and none is connected",
                 call.resource.plural, call.info.subresource

@@ -119,6 +119,10 @@ pub(crate) fn name_new(call: &Call, object: &mut Value, entropy: u64) -> Result<
         meta::fields_mut(object).insert("name".to_owned(), name.into());
         return Ok(());
     }
+    if base.is_empty() && call.resource.custom.is_some() {
+        // Their own rules complain about the name together with everything else.
+        return Ok(());
+    }
     if base.is_empty() {
         let why = "name or generateName is required";
         let errors = vec![FieldError::required("metadata.name", why)];
@@ -286,6 +290,12 @@ fn check_uid(call: &Call, new: &Value, old: &Value) -> Result<(), Status> {
     let (asked, live) = (meta::text(new, "uid"), meta::text(old, "uid"));
     if asked.is_empty() || asked == live {
         return Ok(());
+    }
+    if call.info.verb == "patch" {
+        // No precondition there, but an identity that changes; upstream looks twice, and clients see both.
+        let error = FieldError::invalid("metadata.uid", asked, "field is immutable");
+        let errors = vec![error.clone(), error];
+        return Err(Status::invalid(&call.group_kind(), name, errors));
     }
     let key = storage_path(call.resource.as_ref(), &call.key_of(name));
     let why = format!(

@@ -72,7 +72,7 @@ pub(crate) fn json(value: &Value) -> String {
 }
 
 /// `value` as Go prints a decoded JSON value with `%v`: `map[a:1 b:[x y]]`.
-pub(crate) fn plain(value: &Value) -> String {
+pub fn plain(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".into(),
         Value::String(text) => text.clone(),
@@ -95,7 +95,7 @@ pub(crate) fn plain_list(items: &[Value]) -> String {
 }
 
 /// What Go calls the dynamic type of a decoded JSON value (`%s` of `reflect.TypeOf`).
-pub(crate) fn go_type(value: &Value) -> &'static str {
+pub fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "%!s(<nil>)",
         Value::Bool(_) => "bool",

@@ -54,6 +54,19 @@ static PATTERNS: LazyLock<Vec<(Regex, &'static str, bool)>> = LazyLock::new(|| {
             "ResourceVersion in object meta: NUMBER",
             false,
         ),
+        // The generated name of the one object whose prefix is refused.
+        (r"\bUPPER[a-z0-9]{5}\b", "UPPERSUFFIX", false),
+        // An object inside of a message; the order of its managers depends on when seconds end.
+        (
+            r#"resourceVersion\\":\\"\d+"#,
+            r#"resourceVersion\":\"VERSION"#,
+            false,
+        ),
+        (
+            r#"managedFields\\":\[.*?\],\\"name\\""#,
+            r#"managedFields\":MANAGERS,\"name\""#,
+            false,
+        ),
     ]
     .into_iter()
     .map(|(pattern, word, numbered)| {

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use flotilla_machinery::group::GroupResource;
 use flotilla_machinery::names;
+use flotilla_machinery::quote;
 use flotilla_machinery::schema::Schema;
 use flotilla_machinery::status::{FieldError, FieldErrorKind, Status};
 use serde_json::{Value, json};
@@ -402,7 +403,9 @@ impl Objects {
                 NotSupported | Required | TooLong | TooMany | TypeInvalid
             )
         };
-        if errors.iter().any(blocks) {
+        // A missing name is among the mistakes, though it is looked for elsewhere.
+        let is_unnamed = crate::meta::text(new, "name").is_empty();
+        if is_unnamed || errors.iter().any(blocks) {
             let why = "some validation rules were not checked because the object was invalid; \
                        correct the existing errors to complete validation";
             errors.push(FieldError::invalid("", Value::Null, why));
@@ -530,12 +533,23 @@ fn finalizer_warnings(name: &str) -> Vec<String> {
 
 /// What is wrong with the values behind the scale endpoint.
 fn check_scale(object: &Value, scale: &ScalePaths) -> Vec<FieldError> {
-    let at = |path: &str| crate::registry::value_at(object, path);
     let mut errors = Vec::new();
+    let wrong = |path: &str, value: &Value, wanted: &str| {
+        let (shown, found) = (quote::plain(value), quote::go_type(value));
+        format!("{path} accessor error: {shown} is of the type {found}, expected {wanted}")
+    };
     for path in [&scale.spec_replicas, &scale.status_replicas] {
-        let Some(value) = at(path) else { continue };
+        let value = match accessed(object, path) {
+            Ok(Some(value)) => value,
+            Ok(None) => continue,
+            Err((place, value)) => {
+                let why = wrong(&place, value, "map[string]interface{}");
+                errors.push(FieldError::invalid(path.to_string(), 0, why));
+                continue;
+            }
+        };
         let why = match value.as_i64() {
-            None => format!("{path} accessor error: {value} is of the wrong type, expected int64"),
+            None => wrong(path, value, "int64"),
             Some(n) if n < 0 => "should be a non-negative integer".to_owned(),
             Some(n) if n > i64::from(i32::MAX) => {
                 format!("should be less than or equal to {}", i32::MAX)
@@ -545,13 +559,34 @@ fn check_scale(object: &Value, scale: &ScalePaths) -> Vec<FieldError> {
         let shown = value.as_i64().unwrap_or(0);
         errors.push(FieldError::invalid(path.to_string(), shown, why));
     }
-    if let Some(path) = &scale.label_selector
-        && let Some(value) = at(path).filter(|v| !v.is_string())
-    {
-        let why = format!("{path} accessor error: {value} is of the wrong type, expected string");
-        errors.push(FieldError::invalid(path.to_string(), "", why));
-    }
+    let Some(path) = &scale.label_selector else {
+        return errors;
+    };
+    let why = match accessed(object, path) {
+        Ok(value) => value
+            .filter(|value| !value.is_string())
+            .map(|value| wrong(path, value, "string")),
+        Err((place, value)) => Some(wrong(&place, value, "map[string]interface{}")),
+    };
+    errors.extend(why.map(|why| FieldError::invalid(path.to_string(), "", why)));
     errors
+}
+
+/// The value at a path of names such as `.spec.replicas`; an error tells the first place whose surroundings are no object, and them.
+fn accessed<'v>(object: &'v Value, path: &str) -> Result<Option<&'v Value>, (String, &'v Value)> {
+    let mut at = object;
+    let mut place = String::new();
+    for name in path.split('.').filter(|name| !name.is_empty()) {
+        place = format!("{place}.{name}");
+        let Some(members) = at.as_object() else {
+            return Err((place, at));
+        };
+        match members.get(name) {
+            Some(value) => at = value,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(at))
 }
 
 #[expect(

@@ -184,25 +184,54 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Whole numbers are compared as such, with what is left of the factor then.
+    ///
+    /// Source: kube-openapi, `pkg/validation/validate/values.go`, `MultipleOfNativeType`.
+    fn check_factor(&mut self, number: &Number, factor: f64) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "as Go does; a factor beyond 2^63 divides nothing"
+        )]
+        let is_multiple = match number.as_i64() {
+            Some(whole) => match factor as i64 {
+                least @ ..=0 => {
+                    let text = format!(
+                        "factor MultipleOf declared for {} must be positive: {least}",
+                        self.path
+                    );
+                    self.push(FieldError::invalid(self.field(), number.clone(), text));
+                    return;
+                }
+                factor => whole.checked_rem(factor) == Some(0),
+            },
+            None => is_multiple(number.as_f64().unwrap_or(f64::NAN), factor),
+        };
+        if !is_multiple {
+            let factor = match number.as_i64() {
+                Some(_) => go_float(factor.trunc()),
+                None => go_float(factor),
+            };
+            self.invalid(
+                number.clone(),
+                format_args!("should be a multiple of {factor}"),
+            );
+        }
+    }
+
     fn check_number(&mut self, number: &Number, schema: &Node, checks: Option<&Checks>) {
         self.matches += 2;
         let format = checks.and_then(|c| c.format);
         let ty = schema.ty.filter(|_| !schema.int_or_string);
-        if let Some(kind) = out_of_range(number, ty, format) {
+        // What has a fraction is no integer at all, which was said already.
+        let is_whole = number.as_f64().is_some_and(|value| value.fract() == 0.0);
+        if let Some(kind) = out_of_range(number, ty, format).filter(|_| is_whole) {
             let text = format!("Checked value must be of type {kind} in {}", self.path);
             self.push(FieldError::invalid(self.prefix, "", text));
         }
         let Some(checks) = checks else { return };
         let value = number.as_f64().unwrap_or(f64::NAN);
-        let whole = number.as_i64();
-        if let Some(factor) = checks.multiple_of
-            && !is_multiple(whole, value, factor)
-        {
-            let factor = go_float(factor);
-            self.invalid(
-                number.clone(),
-                format_args!("should be a multiple of {factor}"),
-            );
+        if let Some(factor) = checks.multiple_of {
+            self.check_factor(number, factor);
         }
         if let Some(max) = checks.maximum {
             let excess = match checks.exclusive_maximum {
@@ -517,19 +546,9 @@ fn out_of_range(number: &Number, ty: Option<JsonType>, format: Option<Format>) -
     }
 }
 
-fn is_multiple(whole: Option<i64>, value: f64, factor: f64) -> bool {
+fn is_multiple(value: f64, factor: f64) -> bool {
     if factor <= 0.0 {
         return false;
-    }
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "checked to be whole and in range"
-    )]
-    if let Some(whole) = whole
-        && factor.fract() == 0.0
-        && factor < 9.2e18
-    {
-        return whole % (factor as i64) == 0;
     }
     let quotient = if factor < 1.0 {
         1.0 / factor * value

@@ -15,6 +15,8 @@ use flotilla_machinery::{
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use super::gotime::{self, Layout};
+
 /// A value of the wrong type, in Go's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -23,19 +25,35 @@ pub enum Error {
     Type {
         /// What JSON has; a number with its value where an integer should be.
         found: String,
+        /// What that is in Go.
+        kind: &'static str,
         /// The struct that has the field, and where it stands, as dotted names.
         path: String,
         /// What Go wants.
         want: String,
     },
-    /// Text that does not parse as what the field holds.
-    #[error("{path}: {why}")]
-    Text {
-        /// Where, as dotted names.
-        path: String,
-        /// What is wrong with it.
-        why: String,
-    },
+    /// Text that does not parse as what the field holds; Go does not say where.
+    #[error("{0}")]
+    Text(String),
+}
+
+impl Error {
+    /// The same mistake in the words of the reader that takes values instead of text, which strategic merge patches go through.
+    ///
+    /// Source: apimachinery v0.35, `pkg/runtime/converter.go`.
+    pub fn converted(&self) -> String {
+        let Self::Type { kind, want, .. } = self else {
+            return self.to_string();
+        };
+        match want.as_str() {
+            want if want.starts_with("[]") => format!("cannot restore slice from {kind}"),
+            want if want.starts_with("map[") => format!("cannot restore map from {kind}"),
+            want if want.contains('.') => format!("cannot restore struct from: {kind}"),
+            // Go turns a whole number into a text of one letter, if it is let.
+            "string" if *kind == "int64" => format!("cannot convert {kind} to {want}"),
+            want => format!("unrecognized type: {want}"),
+        }
+    }
 }
 
 /// Drops unknown fields, checks types and normalises values, in place. Returns a complaint
@@ -179,11 +197,12 @@ impl Walk<'_> {
             Scalar::IntOrString if value.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => {
                 Ok(())
             }
-            Scalar::IntOrString => self.mismatch(value, "intstr.IntOrString"),
+            // Go reads whatever is no text as a number.
+            Scalar::IntOrString => self.mismatch(value, "int32"),
             Scalar::Bytes => self.bytes(value),
             Scalar::Quantity => self.quantity(value),
-            Scalar::Time => self.time(value, 0),
-            Scalar::MicroTime => self.time(value, 6),
+            Scalar::Time => self.time(value, Layout::Seconds),
+            Scalar::MicroTime => self.time(value, Layout::Micros),
             Scalar::Duration if value.is_string() => Ok(()),
             Scalar::Duration => self.mismatch(value, "string"),
         }
@@ -195,10 +214,15 @@ impl Walk<'_> {
         };
         match STANDARD.decode(text.replace(['\r', '\n'], "")) {
             Ok(_) => Ok(()),
-            Err(base64::DecodeError::InvalidByte(at, _)) => {
-                self.text(format!("illegal base64 data at input byte {at}"))
+            Err(base64::DecodeError::InvalidByte(at, _)) => Err(Error::Text(format!(
+                "illegal base64 data at input byte {at}"
+            ))),
+            Err(_) => {
+                let at = text.len();
+                Err(Error::Text(format!(
+                    "illegal base64 data at input byte {at}"
+                )))
             }
-            Err(_) => self.text(format!("illegal base64 data at input byte {}", text.len())),
         }
     }
 
@@ -213,28 +237,18 @@ impl Walk<'_> {
                 *value = quantity.to_string().into();
                 Ok(())
             }
-            Err(error) => self.text(error.to_string()),
+            Err(error) => Err(Error::Text(error.to_string())),
         }
     }
 
-    fn time(&mut self, value: &mut Value, digits: usize) -> Result<(), Error> {
+    fn time(&mut self, value: &mut Value, layout: Layout) -> Result<(), Error> {
         let Value::String(text) = &*value else {
             return self.mismatch(value, "string");
         };
-        let Ok(time) = text.parse::<Timestamp>() else {
-            let layout = if digits == 0 {
-                "2006-01-02T15:04:05Z07:00"
-            } else {
-                "2006-01-02T15:04:05.000000Z07:00"
-            };
-            return self.text(format!(
-                "parsing time {text:?} as {layout:?}: cannot parse it"
-            ));
-        };
-        *value = if digits == 0 {
-            seconds(time)
-        } else {
-            micros(time)
+        let time = gotime::parse(text, layout).map_err(Error::Text)?;
+        *value = match layout {
+            Layout::Seconds => seconds(time),
+            Layout::Micros => micros(time),
         }
         .into();
         Ok(())
@@ -260,24 +274,33 @@ impl Walk<'_> {
             Value::Array(_) => "array".to_owned(),
             Value::Object(_) => "object".to_owned(),
         };
-        let owner = self.structs.last().and_then(|ty| self.schema.name_of(*ty));
-        let owner = owner.and_then(|name| name.rsplit('.').next());
+        let kind = match value {
+            Value::Null => "invalid",
+            Value::Bool(_) => "bool",
+            Value::Number(number) if number.is_f64() => "float64",
+            Value::Number(_) => "int64",
+            Value::String(_) => "string",
+            Value::Array(_) => "slice",
+            Value::Object(_) => "map",
+        };
+        let names = self.structs.iter().map(|ty| {
+            let name = self.schema.name_of(*ty).unwrap_or_default();
+            name.rsplit('.').next().unwrap_or_default()
+        });
         let fields = self.path.iter().filter_map(|step| match step {
             Step::Field(name) => Some(name.as_str()),
             Step::Key(_) | Step::Index(_) => None,
         });
-        let path: Vec<&str> = owner.into_iter().chain(fields).collect();
+        let mut path: Vec<&str> = names.clone().next_back().into_iter().collect();
+        for (owner, field) in names.zip(fields) {
+            path.extend(embedding(owner, field));
+            path.push(field);
+        }
         Err(Error::Type {
             found,
+            kind,
             path: path.join("."),
             want: want.to_owned(),
-        })
-    }
-
-    fn text(&self, why: String) -> Result<(), Error> {
-        Err(Error::Text {
-            path: self.shown(""),
-            why,
         })
     }
 
@@ -298,6 +321,31 @@ impl Walk<'_> {
         let out = inner(self);
         self.path.pop();
         out
+    }
+}
+
+/// The Go struct inside of `owner` that has the field, where it is not the owner itself; Go's errors name it on the way.
+///
+/// Source: Kubernetes v1.35, `staging/src/k8s.io/api`.
+fn embedding(owner: &str, field: &str) -> Option<&'static str> {
+    match (owner, field) {
+        ("Probe", "exec" | "httpGet" | "tcpSocket" | "grpc") => Some("ProbeHandler"),
+        ("Volume", field) if field != "name" => Some("VolumeSource"),
+        ("EphemeralContainer", field) if field != "targetContainerName" => {
+            Some("EphemeralContainerCommon")
+        }
+        (
+            "ConfigMapKeySelector"
+            | "SecretKeySelector"
+            | "ConfigMapEnvSource"
+            | "SecretEnvSource"
+            | "ConfigMapProjection"
+            | "SecretProjection"
+            | "ConfigMapVolumeSource",
+            "name",
+        ) => Some("LocalObjectReference"),
+        ("RuleWithOperations", field) if field != "operations" => Some("Rule"),
+        _ => None,
     }
 }
 

@@ -117,6 +117,9 @@ fn options(call: &Call) -> Result<DeleteOptions, Status> {
     } else {
         Some(decode::untyped(&call.body, call.media()?)?)
     };
+    if let Some(body) = &body {
+        decode::check_options_kind(body)?;
+    }
     DeleteOptions::parse(&call.query, body.as_ref())
 }
 

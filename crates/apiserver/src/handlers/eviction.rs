@@ -26,6 +26,10 @@ use crate::{
 /// POST of an eviction.
 pub(crate) async fn eviction(call: &Call) -> Result<Response<Body>, Status> {
     let body = decode::untyped(&call.body, call.media()?)?;
+    if meta::text(&body, "name") != call.info.name {
+        let why = "name in URL does not match name in Eviction object";
+        return Err(Status::bad_request(why));
+    }
     let options = DeleteOptions::parse(&call.query, body.get("deleteOptions"))?;
     let object = call.state.get(&call.resource.storage, &call.key());
     let object = object.ok_or_else(|| call.not_found())?;

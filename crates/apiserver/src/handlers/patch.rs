@@ -15,9 +15,10 @@ use super::modify::{Changed, Tracking, modify, respond};
 use crate::{
     body::Body,
     call::Call,
-    decode, managed, meta,
+    decode::{self, Parsed},
+    managed, meta,
     negotiate::{self, Media, PatchKind},
-    params::WriteOptions,
+    params::{FieldValidation, WriteOptions},
     registry::{Context, Resource},
 };
 
@@ -34,17 +35,24 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>, Status> {
         let kind = GroupKind::new("meta.k8s.io", "PatchOptions");
         return Err(Status::invalid(&kind, "", errors));
     }
-    let parsed = decode::parse(&call.body, Media::Json)?;
-    let duplicates = decode::duplicates(&parsed);
     let change = |_: &Context<'_>, live: Option<&Value>| {
         let live = live.ok_or_else(|| call.not_found())?;
+        let parsed = read(&call.body, kind, options.field_validation)?;
         let mut object = patched(kind, live, &parsed.value, &call.resource)?;
-        decode::check_kind(&mut object, &call.resource, &call.body)?;
-        let mut complaints = duplicates.clone();
-        complaints.extend(decode::conform(&mut object, &call.resource)?);
-        for text in decode::judge(complaints, options.field_validation, &call.resource)? {
+        let refuse = |why: String| unfit(kind, &parsed.value, &object, why);
+        let mut fit = object.clone();
+        decode::check_kind(&mut fit, &call.resource, &call.body)?;
+        let mut complaints = decode::duplicates(&parsed);
+        complaints.extend(decode::shaped(&mut fit, &call.resource).map_err(|e| {
+            refuse(match kind {
+                PatchKind::Strategic => e.converted(),
+                _ => e.to_string(),
+            })
+        })?);
+        for text in decode::weigh(complaints, options.field_validation).map_err(refuse)? {
             call.warn(text);
         }
+        object = fit;
         check_identity(&object, live)?;
         Ok(Changed {
             object,
@@ -53,6 +61,51 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>, Status> {
     };
     let outcome = modify(call, &options, &change).await?;
     respond(call, &outcome).await
+}
+
+/// Reads a patch in JSON.
+///
+/// # Errors
+/// 400 when it is not what its kind takes. Upstream looks twice when it is to find unknown fields, and the first look words it
+/// differently.
+fn read(body: &[u8], kind: PatchKind, validation: FieldValidation) -> Result<Parsed, Status> {
+    let lead = match (kind, validation) {
+        (PatchKind::Strategic, _) | (_, FieldValidation::Ignore) => "",
+        _ => "error decoding patch: ",
+    };
+    let refuse = |why: String| Status::bad_request(format!("{lead}{why}"));
+    let parsed = decode::patch(body).map_err(|e| refuse(e.message))?;
+    let misfit = |value: &Value, want: &str| {
+        let found = patch::json::go_kind(value);
+        refuse(format!(
+            "json: cannot unmarshal {found} into Go value of type {want}"
+        ))
+    };
+    match (kind, &parsed.value) {
+        _ if lead.is_empty() && kind != PatchKind::Strategic => {}
+        (_, Value::Null) => {}
+        (PatchKind::Json, Value::Array(operations)) => {
+            let wrong = operations.iter().find(|o| !o.is_object() && !o.is_null());
+            if let Some(wrong) = wrong {
+                return Err(misfit(wrong, "handlers.jsonPatchOp"));
+            }
+        }
+        (PatchKind::Json, other) => return Err(misfit(other, "[]handlers.jsonPatchOp")),
+        (_, Value::Object(_)) => {}
+        (_, other) => return Err(misfit(other, "map[string]interface {}")),
+    }
+    Ok(parsed)
+}
+
+/// The refusal of a patch whose result is no object of the kind. It shows that result, or for a strategic merge what was left of
+/// the patch after merging.
+fn unfit(kind: PatchKind, patch: &Value, result: &Value, why: String) -> Status {
+    let shown = match kind {
+        PatchKind::Strategic => patch::strategic::unspent(patch),
+        _ => result.to_string(),
+    };
+    let errors = vec![FieldError::invalid("patch", shown, why)];
+    Status::invalid(&GroupKind::new("", ""), "", errors)
 }
 
 /// Kind of the request's patch.

@@ -1,8 +1,9 @@
 //! Endpoints below an object that are not just another way to write it: scale and binding.
 
 use flotilla_machinery::{
+    group::GroupResource,
     labels,
-    status::{FieldError, Status},
+    status::{FieldError, Reason, Status, aggregate},
 };
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use super::{
 use crate::{
     body::Body,
     call::Call,
-    convert, decode, meta,
+    convert, decode, managed, meta,
     negotiate::{Media, PatchKind},
     params::WriteOptions,
     registry::{Context, Resource, value_at},
@@ -52,7 +53,10 @@ pub(crate) async fn write_scale(call: &Call) -> Result<Response<Body>, Status> {
     let custom = call.resource.custom.as_ref();
     let scale = custom.and_then(|custom| custom.scale.as_ref());
     let replicas = scale.map_or(".spec.replicas", |scale| &*scale.spec_replicas);
-    let change = |_: &Context<'_>, live: Option<&Value>| {
+    if kind == PatchKind::Apply && options.field_manager.is_empty() {
+        return Err(managed::manager_required());
+    }
+    let change = |cx: &Context<'_>, live: Option<&Value>| {
         let live = live.ok_or_else(|| call.not_found())?;
         let before = scale_of(&call.resource, live)?;
         let after = match (put, kind) {
@@ -64,6 +68,9 @@ pub(crate) async fn write_scale(call: &Call) -> Result<Response<Body>, Status> {
             (false, kind) => patched(kind, &before, &body, &call.resource)?,
         };
         let object = scaled(call, live, &after)?;
+        if kind == PatchKind::Apply {
+            return applied_scale(call, cx, live, &object, &options);
+        }
         Ok(Changed {
             object,
             tracking: if is_owned(live, replicas) {
@@ -77,6 +84,34 @@ pub(crate) async fn write_scale(call: &Call) -> Result<Response<Body>, Status> {
     let object = convert::view(&call.engine, &call.resource, &object).await?;
     let scale = scale_of(&call.resource, &render::value(&call.resource, &object))?;
     Ok(render::made(call, StatusCode::OK, &scale))
+}
+
+/// The object after an apply of its scale, which is an apply of this one field: others may own it, and it belongs to whoever
+/// applied it.
+fn applied_scale(
+    call: &Call,
+    cx: &Context<'_>,
+    live: &Value,
+    scaled: &Value,
+    options: &WriteOptions,
+) -> Result<Changed, Status> {
+    let path = paths(&call.resource).replicas;
+    let mut config = json!({
+        "apiVersion": call.resource.api_version(),
+        "kind": *call.resource.kind,
+        "metadata": {"name": meta::text(live, "name")},
+    });
+    if let Some(replicas) = value_at(scaled, &path) {
+        set_at(&mut config, &path, replicas.clone());
+    }
+    let (manager, force) = (&options.field_manager, options.force == Some(true));
+    let mut object = managed::apply(call, cx, Some(live), &config, manager, force)?;
+    let version = meta::text(scaled, "resourceVersion");
+    meta::fields_mut(&mut object).insert("resourceVersion".to_owned(), version.into());
+    Ok(Changed {
+        object,
+        tracking: Tracking::Settled,
+    })
 }
 
 /// Whether somebody owns the field. A scale whose field nobody owns has no managed fields, and what has none gets none by an
@@ -98,25 +133,47 @@ fn is_owned(live: &Value, path: &str) -> bool {
 pub(crate) async fn bind(call: &Call) -> Result<Response<Body>, Status> {
     let options = WriteOptions::parse(&call.query, "CreateOptions")?;
     let body = decode::untyped(&call.body, call.media()?)?;
-    let node = value_at(&body, "target.name")
-        .and_then(Value::as_str)
-        .unwrap_or("");
-    if node.is_empty() {
-        let errors = vec![FieldError::required("target.name", "")];
-        let kind = flotilla_machinery::group::GroupKind::new("", "Binding");
-        return Err(Status::invalid(&kind, &call.info.name, errors));
-    }
+    let node = target(&body)?;
     let change = |cx: &Context<'_>, live: Option<&Value>| {
         let live = live.ok_or_else(|| call.not_found())?;
-        bound(call, cx, live, node, &body).map(|object| Changed {
+        // Upstream writes to its store directly, past whoever keeps the owners of fields.
+        bound(cx, live, node, &body).map(|object| Changed {
             object,
-            tracking: Tracking::Update,
+            tracking: Tracking::Settled,
         })
     };
     modify(call, &options, &change).await?;
     let success = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
         "code": 201});
     Ok(render::made(call, StatusCode::CREATED, &success))
+}
+
+/// The node that a binding names.
+///
+/// # Errors
+/// Upstream returns the bare list of mistakes, which its server takes for a failure of its own.
+fn target(binding: &Value) -> Result<&str, Status> {
+    let member = |path| {
+        value_at(binding, path)
+            .and_then(Value::as_str)
+            .unwrap_or("")
+    };
+    let (kind, node) = (member("target.kind"), member("target.name"));
+    let mut errors = Vec::new();
+    if !matches!(kind, "" | "Node") {
+        errors.push(FieldError::not_supported(
+            "target.kind",
+            kind,
+            &["Node", "<empty>"],
+        ));
+    }
+    if node.is_empty() {
+        errors.push(FieldError::required("target.name", ""));
+    }
+    if errors.is_empty() {
+        return Ok(node);
+    }
+    Err(Status::new(500, Reason::None, aggregate(&errors)))
 }
 
 fn scale_patch_kind(call: &Call) -> Result<PatchKind, Status> {
@@ -219,6 +276,7 @@ fn scaled(call: &Call, live: &Value, scale: &Value) -> Result<Value, Status> {
             meta::text(scale, "name")
         )));
     }
+    let path = paths(&call.resource).replicas;
     let replicas = value_at(scale, "spec.replicas");
     let replicas = match replicas {
         None | Some(Value::Null) => 0,
@@ -229,13 +287,17 @@ fn scaled(call: &Call, live: &Value, scale: &Value) -> Result<Value, Status> {
         })?,
     };
     if replicas < 0 {
+        if call.resource.custom.is_some() {
+            let why = "should be a non-negative integer";
+            let errors = vec![FieldError::invalid(format!(".{path}"), replicas, why)];
+            return Err(Status::invalid(&call.group_kind(), name, errors));
+        }
         let why = "must be greater than or equal to 0";
         let errors = vec![FieldError::invalid("spec.replicas", replicas, why)];
         let kind = flotilla_machinery::group::GroupKind::new("autoscaling", "Scale");
         return Err(Status::invalid(&kind, name, errors));
     }
     let mut object = live.clone();
-    let path = paths(&call.resource).replicas;
     set_at(&mut object, &path, replicas.into());
     let version = meta::text(scale, "resourceVersion");
     let metadata = meta::fields_mut(&mut object);
@@ -258,18 +320,13 @@ fn set_at(object: &mut Value, path: &str, value: Value) {
     *at = value;
 }
 
-fn bound(
-    call: &Call,
-    cx: &Context<'_>,
-    live: &Value,
-    node: &str,
-    binding: &Value,
-) -> Result<Value, Status> {
+fn bound(cx: &Context<'_>, live: &Value, node: &str, binding: &Value) -> Result<Value, Status> {
     let name = meta::text(live, "name");
     let current = value_at(live, "spec.nodeName")
         .and_then(Value::as_str)
         .unwrap_or("");
-    let refuse = |why: String| Status::conflict(&call.group_resource(), name, why);
+    let resource = GroupResource::new("", "pods/binding");
+    let refuse = |why: String| Status::conflict(&resource, name, why);
     if meta::is_deleting(live) {
         return Err(refuse(format!(
             "pod {name} is being deleted, cannot be assigned to a host"

@@ -3,7 +3,9 @@
 //! Source: Kubernetes v1.35, `pkg/apis/core/validation` and `pkg/apis/core/v1/{conversion,defaults}.go`.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use flotilla_machinery::{builtin::ResourceRow, names, status::FieldError};
+use flotilla_machinery::{
+    builtin::ResourceRow, json_syntax, names, patch::json::go_kind, status::FieldError,
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -45,6 +47,7 @@ pub(super) fn of(row: &ResourceRow) -> Option<Rules> {
         ("", "secrets") => Rules {
             defaults: fill_secret,
             check: check_secret,
+            warnings: secret_warnings,
             check_change: secret_kept,
             ..rules
         }
@@ -240,12 +243,57 @@ fn check_secret(object: &Value, errors: &mut Errors) {
         }
         _ => &[],
     };
+    for key in needs.iter().filter(|key| key.starts_with(".docker")) {
+        check_docker_config(object, key, errors);
+    }
     for key in needs
         .iter()
         .filter(|key| at(object, "data").get(**key).is_none())
     {
         errors.push(FieldError::required(format!("data[{key}]"), ""));
     }
+}
+
+/// What a Docker configuration holds must be a JSON object; its values are secret, so errors do not show them.
+fn check_docker_config(object: &Value, key: &str, errors: &mut Errors) {
+    let Some(text) = at(object, "data").get(key).and_then(Value::as_str) else {
+        return;
+    };
+    let bytes = STANDARD.decode(text).unwrap_or_default();
+    let why = match serde_json::from_slice::<Value>(&bytes) {
+        Ok(Value::Object(_) | Value::Null) => return,
+        Ok(other) => {
+            let found = go_kind(&other);
+            format!(
+                "json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+            )
+        }
+        Err(error) => json_syntax::mistake(&bytes).unwrap_or_else(|| error.to_string()),
+    };
+    let path = format!("data[{key}]");
+    errors.push(FieldError::invalid(path, "<secret contents redacted>", why));
+}
+
+/// Warns of a TLS secret without a certificate or key in PEM. Upstream also warns of a key that does not fit.
+fn secret_warnings(object: &Value) -> Vec<String> {
+    if text(object, "type") != "kubernetes.io/tls" {
+        return Vec::new();
+    }
+    let has_pem = |key: &str| {
+        let text = at(object, "data").get(key).and_then(Value::as_str);
+        let bytes = STANDARD
+            .decode(text.unwrap_or_default())
+            .unwrap_or_default();
+        String::from_utf8_lossy(&bytes)
+            .lines()
+            .any(|line| line.starts_with("-----BEGIN ") && line.trim_end().ends_with("-----"))
+    };
+    let missing = [("tls.crt", "certificate"), ("tls.key", "key")];
+    let missing = missing.iter().find(|(key, _)| !has_pem(key));
+    missing
+        .map(|(_, what)| format!("tls: failed to find any PEM data in {what} input"))
+        .into_iter()
+        .collect()
 }
 
 fn secret_kept(new: &Value, old: &Value, errors: &mut Errors) {

@@ -60,8 +60,8 @@ impl Strategy for Namespaces {
         if cx.subresource == "finalize" {
             let metadata = new.get("metadata").cloned();
             *new = old.clone();
-            if let Some(rv) = metadata.as_ref().and_then(|m| m.get("resourceVersion")) {
-                new["metadata"]["resourceVersion"] = rv.clone();
+            if let Some(metadata) = metadata {
+                new["metadata"] = metadata;
             }
             new["spec"]["finalizers"] = finalizers.unwrap_or_else(|| json!([]));
             return;

@@ -3,7 +3,11 @@
 //! Source: Kubernetes v1.35, `pkg/registry/core/pod`, `pkg/apis/core/validation` and the admission
 //! plugins ServiceAccount, Priority and DefaultTolerationSeconds.
 
-use flotilla_machinery::{group::GroupResource, names, status::Status};
+use flotilla_machinery::{
+    group::GroupResource,
+    names,
+    status::{FieldError, Status},
+};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -136,13 +140,20 @@ impl Strategy for Pods {
 
     fn validate_update(&self, cx: &Context<'_>, new: &Value, old: &Value) -> Errors {
         let mut errors = Errors::new();
-        if !cx.subresource.is_empty() {
-            return errors;
+        match cx.subresource {
+            "" => {
+                check_pod(new, &mut errors);
+                check(&new["spec"], "spec", &mut errors, |spec| {
+                    spec_kept(spec, &old["spec"]);
+                });
+            }
+            "ephemeralcontainers" => {
+                check_pod(new, &mut errors);
+                errors.retain(|error| error.path.starts_with("spec.ephemeralContainers"));
+                kept_ephemeral(&new["spec"], &old["spec"], &mut errors);
+            }
+            _ => {}
         }
-        check_pod(new, &mut errors);
-        check(&new["spec"], "spec", &mut errors, |spec| {
-            spec_kept(spec, &old["spec"]);
-        });
         errors
     }
 
@@ -237,6 +248,23 @@ fn resize(spec: &mut Map<String, Value>, wanted: &Value) {
                 }
             }
         }
+    }
+}
+
+/// Ephemeral containers only come; their order does not count.
+fn kept_ephemeral(new: &Value, old: &Value, errors: &mut Errors) {
+    for before in list(old, "ephemeralContainers") {
+        let name = text(before, "name");
+        let after = list(new, "ephemeralContainers")
+            .iter()
+            .find(|container| text(container, "name") == name);
+        let done = match after {
+            Some(after) if after == before => continue,
+            Some(_) => "changed",
+            None => "removed",
+        };
+        let why = format!("existing ephemeral containers {name:?} may not be {done}");
+        errors.push(FieldError::forbidden("spec.ephemeralContainers", why));
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
     field::{Field, check},
     rules::Errors,
 };
+use crate::crd::cel::engine::check_syntax;
 
 /// Versions of the review that the server speaks.
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
@@ -271,6 +272,8 @@ fn conditions(conditions: &Field<'_, '_>) {
         let (name, expression) = (condition.at("name"), condition.at("expression"));
         if expression.text().trim().is_empty() {
             expression.required("");
+        } else if let Err(why) = check_syntax(expression.text()) {
+            expression.invalid(format!("compilation failed: {why}"));
         }
         if name.text().is_empty() {
             name.required("");

@@ -337,7 +337,8 @@ fn position(key: &str, len: usize) -> Result<usize, String> {
 }
 
 /// What Go's JSON decoder calls the kind of `value`.
-fn go_kind(value: &Value) -> &'static str {
+/// What Go's JSON reader calls the kind of a value in its errors.
+pub fn go_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",

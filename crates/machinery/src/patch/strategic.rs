@@ -100,6 +100,29 @@ pub fn apply(live: Value, patch: Value, schema: &Schema, ty: TypeId) -> Result<V
     Merger { schema }.map(live, patch, ty).map(Value::Object)
 }
 
+/// What Go has left of a patch after merging, as it prints it: merging takes the directives out, and the lists whose order they
+/// give. Upstream shows that when the result does not fit.
+pub fn unspent(patch: &Value) -> String {
+    let mut left = patch.clone();
+    spend(&mut left);
+    plain(&left)
+}
+
+fn spend(patch: &mut Value) {
+    let Value::Object(map) = patch else {
+        return;
+    };
+    let ordered: Vec<String> = map
+        .keys()
+        .filter_map(|key| list_name(key, SET_ORDER).map(str::to_owned))
+        .collect();
+    map.retain(|key, _| {
+        let directive = key == DIRECTIVE || key == RETAIN_KEYS || key.starts_with(SET_ORDER);
+        !directive && !ordered.contains(key)
+    });
+    map.values_mut().for_each(spend);
+}
+
 /// The schema at hand while walking.
 #[derive(Clone, Copy)]
 struct Merger<'a> {

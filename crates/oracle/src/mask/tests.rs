@@ -61,6 +61,11 @@ fn lists_tables_and_texts() {
             "ResourceVersion in precondition: 12, ResourceVersion in object meta: 345",
             "ResourceVersion in precondition: NUMBER, ResourceVersion in object meta: NUMBER",
         ),
+        ("\"UPPERq5x0b\" is invalid", "\"UPPERSUFFIX\" is invalid"),
+        (
+            r#"{\"managedFields\":[{\"a\":[1]}],\"name\":\"a\",\"resourceVersion\":\"12\"}"#,
+            r#"{\"managedFields\":MANAGERS,\"name\":\"a\",\"resourceVersion\":\"VERSION\"}"#,
+        ),
     ] {
         assert_eq!(mask.text(text), want);
     }

@@ -44,7 +44,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 /// How many answers are equal so far; goes up only.
-const EQUAL_MIN: u32 = 2574;
+const EQUAL_MIN: u32 = 2638;
 
 /// As many answers as before are equal to kube-apiserver's, and every row of `oracle/known.yaml` still explains a difference. What
 /// differs without a reason is written to `unequal.txt`; it is to become nothing.

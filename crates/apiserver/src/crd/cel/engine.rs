@@ -100,26 +100,8 @@ impl Expression {
     /// # Errors
     /// What is wrong, as cel-go prints it: one `ERROR: <input>:line:column: …` per mistake.
     pub fn compile(source: &str, variables: &[&str]) -> Result<Self, String> {
-        if source.len() > SOURCE_BYTES_MAX {
-            let n = source.chars().count();
-            let why = format!(
-                "expression code point size exceeds limit: size: {n}, limit {SOURCE_BYTES_MAX}"
-            );
-            return Err(super::issue(source, 0, &why));
-        }
-        if rewrite::nesting(source) > DEPTH_MAX {
-            let why = format!("expression recursion limit exceeded: {DEPTH_MAX}");
-            return Err(super::issue(source, 0, &why));
-        }
-        let parser = Parser::new().enable_optional_syntax(true);
-        let mut tree = match guarded(|| parser.parse(source)) {
-            Some(parsed) => parsed.map_err(|e| e.to_string())?,
-            None => return Err(super::issue(source, 0, PANICKED)),
-        };
-        if rewrite::depth(&tree) > DEPTH_MAX {
-            let why = format!("expression recursion limit exceeded: {DEPTH_MAX}");
-            return Err(super::issue(source, 0, &why));
-        }
+        check_size(source)?;
+        let mut tree = parse(source)?;
         let mut rewriter = rewrite::Rewriter::new(variables, &is_known);
         rewriter.expression(&mut tree);
         if let Some(problem) = rewriter.problems.first() {
@@ -228,6 +210,44 @@ pub(super) fn charge(cost: u64) -> Result<(), ExecutionError> {
 
 /// What is said when the evaluator panics.
 const PANICKED: &str = "internal error of the evaluator";
+
+/// Whether `source` is an expression at all; its variables and functions may be any.
+///
+/// # Errors
+/// What is wrong, as cel-go prints it.
+pub fn check_syntax(source: &str) -> Result<(), String> {
+    check_size(source)?;
+    parse(source).map(drop)
+}
+
+fn parse(source: &str) -> Result<IdedExpr, String> {
+    let parser = Parser::new().enable_optional_syntax(true);
+    let tree = match guarded(|| parser.parse(source)) {
+        Some(parsed) => parsed.map_err(|e| e.to_string())?,
+        None => return Err(super::issue(source, 0, PANICKED)),
+    };
+    if rewrite::depth(&tree) > DEPTH_MAX {
+        let why = format!("expression recursion limit exceeded: {DEPTH_MAX}");
+        return Err(super::issue(source, 0, &why));
+    }
+    Ok(tree)
+}
+
+/// Bounds of what the parser, which recurses, is given.
+fn check_size(source: &str) -> Result<(), String> {
+    if source.len() > SOURCE_BYTES_MAX {
+        let n = source.chars().count();
+        let why = format!(
+            "expression code point size exceeds limit: size: {n}, limit {SOURCE_BYTES_MAX}"
+        );
+        return Err(super::issue(source, 0, &why));
+    }
+    if rewrite::nesting(source) > DEPTH_MAX {
+        let why = format!("expression recursion limit exceeded: {DEPTH_MAX}");
+        return Err(super::issue(source, 0, &why));
+    }
+    Ok(())
+}
 
 /// Runs foreign code that panics on some inputs (`'%.99999999f'.format([1.0])`).
 fn guarded<T>(run: impl FnOnce() -> T) -> Option<T> {

@@ -154,6 +154,14 @@ fn check_spec(spec: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
         let why = "must have exactly one version marked as storage version";
         errors.push(FieldError::invalid(at, short(versions), why));
     }
+    // Upstream's internal form has the first version once more, as what it was before there were several.
+    if let Some(first) = versions.first() {
+        let (name, at) = (text(first, "name"), path.child("version"));
+        let complaints = dns1035_label(name);
+        if !complaints.is_empty() {
+            errors.push(FieldError::invalid(at, name, complaints.join(",")));
+        }
+    }
     let names_path = path.child("names");
     for name in ["plural", "singular", "kind", "listKind"] {
         if text(&spec["names"], name).is_empty() {
@@ -519,7 +527,8 @@ fn stored_versions(definition: &Value, errors: &mut Vec<FieldError>) {
     let path = path.child("storedVersions");
     if stored.is_empty() {
         let why = "must have at least one stored version";
-        errors.push(FieldError::invalid(path, stored.to_vec(), why));
+        let shown = definition["status"]["storedVersions"].clone();
+        errors.push(FieldError::invalid(path, shown, why));
         return;
     }
     for (n, name) in stored.iter().enumerate() {

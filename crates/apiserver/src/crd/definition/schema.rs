@@ -15,9 +15,7 @@ use crate::crd::formats::Format;
 use crate::crd::path::Path;
 use crate::crd::structural::{Additional, JsonType, ListType, Node, Pool, is_zero, parse};
 
-const TYPES: [&str; 7] = [
-    "array", "boolean", "integer", "null", "number", "object", "string",
-];
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 const REASONS: [&str; 4] = [
     "FieldValueDuplicate",
     "FieldValueForbidden",
@@ -262,7 +260,7 @@ impl Walk {
 
     fn standard(&mut self, s: &Value, path: &Path<'_>, rights: Rights) {
         let ty = s["type"].as_str().unwrap_or("");
-        if !ty.is_empty() && !TYPES.contains(&ty) {
+        if !matches!(ty, "" | "null") && !TYPES.contains(&ty) {
             self.errors
                 .push(FieldError::not_supported(path.child("type"), ty, &TYPES));
         }
