@@ -80,8 +80,10 @@ static PATTERNS: LazyLock<Vec<(Regex, &'static str, bool)>> = LazyLock::new(|| {
 });
 
 /// Cells of tables that say how long ago something was.
-static AGE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^\d+(ms|s|m\d+s|m)$").expect("compiles, a test uses it"));
+static AGE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(\d+ms|\d+y(\d+d)?|\d+d(\d+h)?|\d+h(\d+m)?|\d+m(\d+s)?|\d+s)$")
+        .expect("compiles, a test uses it")
+});
 
 impl Mask {
     /// The answer's body without what differs between servers.

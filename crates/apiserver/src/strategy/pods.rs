@@ -115,8 +115,9 @@ impl Strategy for Pods {
         if !object["spec"].is_object() {
             return Ok(());
         }
-        if old.is_some() {
+        if let Some(old) = old {
             if cx.subresource.is_empty() {
+                keep_priority(&mut object["spec"], &old["spec"]);
                 tolerations(&mut object["spec"]);
             }
             return Ok(());
@@ -346,6 +347,15 @@ fn mount_token(cx: &Context<'_>, spec: &mut Value) {
 fn entropy(bits: u64) -> [u8; 5] {
     let bytes = bits.to_le_bytes();
     [bytes[0], bytes[1], bytes[2], bytes[3], bytes[4]]
+}
+
+/// A change that says nothing about the priority leaves it, as the admission plugin of kube-apiserver sees to.
+fn keep_priority(spec: &mut Value, old: &Value) {
+    for key in ["priority", "preemptionPolicy"] {
+        if spec[key].is_null() && !old[key].is_null() {
+            spec[key] = old[key].clone();
+        }
+    }
 }
 
 /// Resolves the priority class, or takes the global default.

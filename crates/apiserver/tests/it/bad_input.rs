@@ -241,7 +241,7 @@ async fn patches_are_bounded_and_typed() {
             ("content-type", "application/json"),
             "{}",
             415,
-            "unknown format",
+            "415: Unsupported Media Type",
         ),
     ] {
         let reply = send(&server, "PATCH", one, &[header], body.to_owned()).await;
