@@ -378,7 +378,7 @@ impl Engine {
         let (Some(view), Action::Apply(sent)) = (self.world.endpoints.get(key), sent) else {
             return false;
         };
-        gslbs::is_written(view, sent)
+        gslbs::is_echo(view, sent)
     }
 
     /// Whether an Ingress says, or said, where our DNS server is reached.

@@ -159,9 +159,11 @@ impl View {
         hold: SignedDuration,
         forgiven: SignedDuration,
     ) -> Option<Timestamp> {
-        self.seen(host, tag, family)?
-            .history
-            .held_until(hold, forgiven)
+        if hold <= SignedDuration::ZERO {
+            return None;
+        }
+        let seen = self.seen(host, tag, family)?;
+        seen.history.held_until(hold, forgiven)
     }
 
     /// The last addresses a peer vouched for, however old, unless it took them back.

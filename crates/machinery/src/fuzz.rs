@@ -11,7 +11,7 @@ use crate::fieldpath::Set;
 use crate::jsonpath::{JsonPath, Missing};
 use crate::patch;
 use crate::quantity::Quantity;
-use crate::{fields, labels};
+use crate::{fields, json_syntax, labels, protobuf};
 
 /// Selectors: what parses prints as something that parses to the same.
 pub fn selectors(data: &[u8]) {
@@ -42,6 +42,30 @@ pub fn json_paths(data: &[u8]) {
     let document: Value = serde_json::from_str(document).unwrap_or_default();
     if let Ok(path) = JsonPath::parse(expression) {
         let _ = path.find(&document, Missing::Skip);
+    }
+}
+
+/// Mistakes in JSON: none is found in what parses. (The other way round a lone half of a surrogate pair is a mistake of the parser only.)
+pub fn mistakes(data: &[u8]) {
+    if serde_json::from_slice::<Value>(data).is_ok() {
+        assert_eq!(json_syntax::mistake(data), None);
+    } else {
+        let _ = json_syntax::mistake(data);
+    }
+}
+
+/// Bodies in protobuf: what was read and can be written is read as the same again.
+pub fn protobufs(data: &[u8]) {
+    let limits = protobuf::Limits {
+        depth: 100,
+        values: 100_000,
+    };
+    if let Ok(object) = protobuf::decode(data, limits)
+        && let Ok(written) = protobuf::encode(&object)
+    {
+        let again = protobuf::decode(&written, limits);
+        let again = again.and_then(|object| protobuf::encode(&object));
+        assert_eq!(again.ok(), Some(written), "{object}");
     }
 }
 

@@ -220,7 +220,7 @@ impl Engine {
             return;
         }
         let object = endpoints::application_object(&id.key, owner.clone(), &spec);
-        if existing.is_some_and(|existing| is_written(existing, &object)) {
+        if existing.is_some_and(|existing| is_written(existing, &object, &spec)) {
             return;
         }
         self.write(Target::Endpoint(id.key.clone()), Action::Apply(object));
@@ -259,12 +259,25 @@ impl Engine {
 }
 
 /// Whether the API server has what we want to write.
-pub(super) fn is_written(existing: &EndpointView, object: &Value) -> bool {
+fn is_written(
+    existing: &EndpointView,
+    object: &Value,
+    spec: &flotilla_api::DnsEndpointSpec,
+) -> bool {
+    existing.spec == *spec && is_marked(existing, object)
+}
+
+/// Whether a DNSEndpoint is the one that we sent.
+pub(super) fn is_echo(existing: &EndpointView, object: &Value) -> bool {
+    is_marked(existing, object) && json!(existing.spec) == object["spec"]
+}
+
+/// Whether labels, annotations and owner of a DNSEndpoint are those we want.
+fn is_marked(existing: &EndpointView, object: &Value) -> bool {
     let owner = object["metadata"]["ownerReferences"][0]["uid"]
         .as_str()
         .unwrap_or_default();
-    json!(existing.spec) == object["spec"]
-        && json!(existing.labels) == object["metadata"]["labels"]
+    json!(existing.labels) == object["metadata"]["labels"]
         && json!(existing.annotations) == object["metadata"]["annotations"]
         && existing.owners.contains(owner)
 }

@@ -65,7 +65,9 @@ async fn a_cluster_without_the_key_is_polled_and_polls() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn polling_goes_on_when_pushing_ends() {
-    let mut fleet = start(87, NEVER, &["eu", "us", "za"]).await;
+    // It rests while changes are pushed.
+    let poll = Duration::from_secs(2);
+    let mut fleet = start(87, poll, &["eu", "us", "za"]).await;
     fleet.clusters[0].put("endpointslices", slice(false)).await;
     agree(&fleet, "10.1.0.1 10.2.0.1").await;
     // The server of eu comes back as one that knows no key, with the primary healthy again.

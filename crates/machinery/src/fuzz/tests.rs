@@ -20,6 +20,8 @@ fn all(data: &[u8]) {
     json_paths(data);
     patches(data);
     applies(data);
+    mistakes(data);
+    protobufs(data);
 }
 
 #[test]
