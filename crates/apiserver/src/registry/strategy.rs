@@ -317,7 +317,8 @@ pub mod generic {
         let desired = |name: &&String| {
             !matches!(name.as_str(), "metadata" | "status" | "apiVersion" | "kind")
         };
-        let mut names = new.keys().chain(old.keys()).filter(desired);
+        let gone = old.keys().filter(|name| !new.contains_key(*name));
+        let mut names = new.keys().chain(gone).filter(desired);
         names.any(|name| differ(new.get(name), old.get(name)))
     }
 
@@ -331,11 +332,10 @@ pub mod generic {
                 new.len() == old.len() && new.iter().zip(old).all(|(n, o)| same_desire(n, o))
             }
             (Value::Object(new), Value::Object(old)) => {
-                let mut names = new.keys().chain(old.keys());
-                names.all(|name| {
-                    let [new, old] = [new, old].map(|map| map.get(name).unwrap_or(&Value::Null));
-                    same_desire(new, old)
-                })
+                // Each member once: twice would double with every level.
+                let kept = |(name, new)| same_desire(new, old.get(name).unwrap_or(&Value::Null));
+                let mut gone = old.iter().filter(|(name, _)| !new.contains_key(*name));
+                new.iter().all(kept) && gone.all(|(_, old)| same_desire(&Value::Null, old))
             }
             (new, old) => new == old,
         }

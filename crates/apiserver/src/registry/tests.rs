@@ -161,3 +161,16 @@ fn built_in_rows_know_their_storage() {
         "policy"
     );
 }
+
+#[test]
+fn what_a_kind_takes_for_the_same_is_found_in_one_walk() {
+    use super::strategy::generic::same_desire;
+
+    let nested =
+        |innermost: Value| (0..100).fold(innermost, |inner, _| json!({"properties": {"a": inner}}));
+    let none = nested(json!({}));
+    let empty = nested(json!({"required": []}));
+    assert!(same_desire(&none, &empty) && same_desire(&empty, &none));
+    let other = nested(json!({"required": ["b"]}));
+    assert!(!same_desire(&none, &other) && !same_desire(&other, &none));
+}
