@@ -1,7 +1,7 @@
 //! The parts of a control plane, as the deprecated ComponentStatus shows them.
 //!
-//! Upstream asks the scheduler, the controller manager and etcd for their health with every read. Here the last two are
-//! parts of the process that answers; no scheduler of pods runs, and its component says so. Nothing is stored.
+//! Upstream asks the scheduler, the controller manager and etcd for their health with every read. Here etcd's part is played
+//! by the store, and whoever runs the controllers beside the server says so; no scheduler of pods runs. Nothing is stored.
 //!
 //! Source: Kubernetes v1.35, `pkg/registry/core/componentstatus/rest.go`.
 
@@ -19,17 +19,34 @@ pub(crate) fn are(resource: &Resource) -> bool {
     resource.group.is_empty() && &*resource.plural == "componentstatuses"
 }
 
+/// What is known of the components.
+pub(crate) struct Seen {
+    /// Why the store takes no writes, if so.
+    pub(crate) store_failure: Option<Arc<str>>,
+    /// Whether controllers run beside the server.
+    pub(crate) controllers_run: bool,
+}
+
 /// All components, as objects at a revision.
-pub(crate) fn objects(rev: u64) -> Objects {
-    let healthy = json!({"type": "Healthy", "status": "True", "message": "ok"});
-    let absent = json!({"type": "Healthy", "status": "Unknown", "error": "no scheduler runs in this server"});
+pub(crate) fn objects(rev: u64, seen: &Seen) -> Objects {
+    let healthy = || json!({"type": "Healthy", "status": "True", "message": "ok"});
+    let ill = |status: &str, why: &str| json!({"type": "Healthy", "status": status, "error": why});
+    let controllers = match seen.controllers_run {
+        true => healthy(),
+        false => ill("Unknown", "no controllers run beside this server"),
+    };
+    let store = match &seen.store_failure {
+        None => healthy(),
+        Some(why) => ill("False", why),
+    };
+    let scheduler = ill("Unknown", "no scheduler runs in this server");
     let mut objects = Objects::default();
     for (name, condition) in [
-        ("controller-manager", &healthy),
-        ("etcd-0", &healthy),
-        ("scheduler", &absent),
+        ("controller-manager", controllers),
+        ("etcd-0", store),
+        ("scheduler", scheduler),
     ] {
-        let draft = Draft::new(&component(name, condition), Vec::new());
+        let draft = Draft::new(&component(name, &condition), Vec::new());
         let draft = draft.expect("a component has a type and metadata");
         let key = ObjectKey::new("", name);
         objects.insert_cow(key.clone(), Arc::new(draft.object(key, rev, rev)));

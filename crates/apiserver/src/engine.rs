@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -13,7 +16,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     auth::{Access, Tokens, service_account::Issuer, token_file::TokenFile},
-    convert, crd,
+    components, convert, crd,
     metrics::Metrics,
     openapi::OpenApi,
     registry::{Registry, Resource, built_in},
@@ -75,6 +78,8 @@ pub struct Engine {
     pub metrics: Metrics,
     /// Ends watches and makes the server unready.
     pub stop: CancellationToken,
+    /// Whether controllers run beside the server.
+    pub(crate) controllers_run: AtomicBool,
     /// What outlives its request: WebSockets.
     pub(crate) tasks: TaskTracker,
     pub(crate) gates: Gates,
@@ -116,9 +121,18 @@ impl Engine {
             open_api: OpenApi::default(),
             metrics: Metrics::default(),
             stop: CancellationToken::new(),
+            controllers_run: AtomicBool::new(false),
             tasks: TaskTracker::new(),
             rows: ArcSwap::from_pointee(Registry::new(built_in())),
             compiled: Mutex::default(),
+        }
+    }
+
+    /// What is known of the parts of the control plane.
+    pub(crate) fn components(&self) -> components::Seen {
+        components::Seen {
+            store_failure: self.store.failure(),
+            controllers_run: self.controllers_run.load(Ordering::Relaxed),
         }
     }
 

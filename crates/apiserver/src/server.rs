@@ -5,7 +5,7 @@ use std::{
     net::{IpAddr, SocketAddr},
     os::unix::fs::DirBuilderExt,
     path::PathBuf,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -203,6 +203,12 @@ impl Handle {
     /// Where the server listens.
     pub fn address(&self) -> Option<SocketAddr> {
         self.address
+    }
+
+    /// Says whether controllers run beside the server, for `kubectl get componentstatuses`. At first none do.
+    pub fn set_controllers_run(&self, run: bool) {
+        let engine = self.service.engine();
+        engine.controllers_run.store(run, Ordering::Relaxed);
     }
 
     /// Keys and certificates.

@@ -117,6 +117,7 @@ impl Cluster {
             controller_metrics,
             stop.clone(),
         ));
+        self.api.set_controllers_run(true);
         let environment = Environment {
             client: self.api.client("k8gb"),
             dns: self.dns.publisher(),
@@ -150,6 +151,7 @@ impl Cluster {
     pub(crate) async fn stop(self) {
         if let Some(work) = self.work {
             work.stop.cancel();
+            self.api.set_controllers_run(false);
             work.gslb.stop().await;
             // A panic there was reported when it happened.
             let _ = work.controllers.await;

@@ -52,7 +52,8 @@ pub(crate) async fn get(call: &Call) -> Result<Response<Body>, Status> {
     let asked = query_pairs(&call.query).find(|(name, _)| name == "resourceVersion");
     let asked = parse_version(&asked.map_or(String::new(), |(_, v)| v.into_owned()))?;
     not_from_the_future(asked, &call.state)?;
-    let made = components::are(&call.resource).then(|| components::objects(call.state.rev));
+    let made = components::are(&call.resource)
+        .then(|| components::objects(call.state.rev, &call.engine.components()));
     let object = match &made {
         Some(objects) => objects.get(&call.key()),
         None => call.state.get(&call.resource.storage, &call.key()),
@@ -244,7 +245,7 @@ fn made(call: &Call, options: &ListOptions) -> Result<Source, Status> {
         token => Some(page::decode(token, call.list_namespace())?.start),
     };
     Ok(Source {
-        objects: components::objects(call.state.rev),
+        objects: components::objects(call.state.rev, &call.engine.components()),
         rev: call.state.rev,
         start,
         pinned: false,

@@ -245,6 +245,12 @@ async fn components_are_reported_and_paged() {
         table["rows"][0]["cells"],
         json!(["etcd-0", "Healthy", "ok", ""])
     );
+    for (run, status) in [(false, "Unknown"), (true, "True"), (false, "Unknown")] {
+        server.set_controllers_run(run);
+        let manager = format!("{path}/controller-manager");
+        let manager = send(&server, "GET", &manager, &[], "").await.json();
+        assert_eq!(manager["conditions"][0]["status"], status);
+    }
 }
 
 #[tokio::test]
