@@ -6,13 +6,14 @@
 //! `record`, tracing's `fields`, MongoDB's `t`), never deeper: a `level` inside somebody's payload is not the line's.
 
 mod keys;
+mod marks;
 mod shape;
 
 use crate::level;
 use crate::notes::{Form, Note, Noted};
 use crate::record::{Record, Source, Span};
-use crate::scan::closing_quote;
 use keys::{Key, key};
+use marks::Marks;
 use shape::Shape;
 
 /// A JSON value by its first byte; `span` is without quotes for strings.
@@ -51,6 +52,7 @@ impl Value {
 #[derive(Clone, Debug)]
 pub(crate) struct Members<'a> {
     line: &'a [u8],
+    marks: Marks<'a>,
     at: usize,
     /// The object was closed properly.
     pub(crate) closed: bool,
@@ -58,9 +60,11 @@ pub(crate) struct Members<'a> {
 
 impl<'a> Members<'a> {
     /// The members of the object whose `{` is at `at`.
+    #[inline(always)]
     pub(crate) fn new(line: &'a [u8], at: usize) -> Members<'a> {
         Members {
             line,
+            marks: Marks::new(line, at),
             at: at + 1,
             closed: false,
         }
@@ -93,7 +97,7 @@ impl<'a> Members<'a> {
             return None;
         }
         let start = self.at + 1;
-        let end = closing_quote(self.line, start)?;
+        let end = self.marks.quote(start)?;
         self.at = end + 1;
         self.skip_space();
         if *self.line.get(self.at)? != b':' {
@@ -131,7 +135,7 @@ impl<'a> Members<'a> {
         let start = self.at;
         let kind = match *self.line.get(start)? {
             b'"' => {
-                let end = closing_quote(self.line, start + 1);
+                let end = self.marks.quote(start + 1);
                 self.at = end.map_or(self.line.len(), |end| end + 1);
                 let span = Span::new(start + 1, end.unwrap_or(self.line.len()));
                 return Some(Value {
@@ -165,12 +169,7 @@ impl<'a> Members<'a> {
 
     #[inline(always)]
     fn skip_scalar(&mut self) {
-        while let Some(byte) = self.line.get(self.at) {
-            if matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t') {
-                break;
-            }
-            self.at += 1;
-        }
+        self.at = self.marks.delimiter(self.at).unwrap_or(self.line.len());
     }
 
     /// Steps over an object or array of any depth, by counting; strings are stepped over whole.
@@ -181,8 +180,8 @@ impl<'a> Members<'a> {
             match NESTING[usize::from(*byte)] {
                 0 => {}
                 QUOTE => {
-                    self.at =
-                        closing_quote(self.line, self.at).map_or(self.line.len(), |end| end + 1)
+                    let close = self.marks.quote(self.at);
+                    self.at = close.map_or(self.line.len(), |close| close + 1);
                 }
                 OPEN => depth += 1,
                 _ => {
@@ -245,7 +244,7 @@ pub(crate) fn classify<N: Note>(line: &[u8], notes: &mut N) -> Option<Record> {
             continue;
         }
         shape.see(key, value.kind);
-        assign(line, key, value, &mut record, &mut best, &mut shape);
+        assign(line, (name, key), value, &mut record, &mut best, &mut shape);
     }
     if n_members == 0 && !members.closed {
         return None;
@@ -257,7 +256,7 @@ pub(crate) fn classify<N: Note>(line: &[u8], notes: &mut N) -> Option<Record> {
 
 fn assign(
     line: &[u8],
-    key: Key,
+    (name, key): (Span, Key),
     value: Value,
     record: &mut Record,
     best: &mut Best,
@@ -267,6 +266,7 @@ fn assign(
         Key::Level(rank) => consider(line, rank, value, best),
         Key::Time => {
             if record.timestamp.is_empty() {
+                shape.time = name;
                 record.timestamp = match value.kind {
                     Kind::Object => {
                         nested(line, value, b"$date").map_or(Span::default(), |date| date.span)
@@ -275,8 +275,8 @@ fn assign(
                 };
             }
         }
-        Key::Message => set_message(value, record),
-        Key::Logger => first(&mut record.logger, value),
+        Key::Message => set_message(name, value, record, shape),
+        Key::Logger => set_logger(name, value, record, shape),
         Key::Caller => first(&mut record.caller, value),
         Key::Thread => first(&mut record.thread, value),
         Key::Error => first(&mut record.error, value),
@@ -291,10 +291,18 @@ fn first(slot: &mut Span, value: Value) {
     }
 }
 
-fn set_message(value: Value, record: &mut Record) {
+fn set_logger(name: Span, value: Value, record: &mut Record, shape: &mut Shape) {
+    if record.logger.is_empty() {
+        record.logger = value.span;
+        shape.logger = name;
+    }
+}
+
+fn set_message(name: Span, value: Value, record: &mut Record, shape: &mut Shape) {
     if record.message.is_empty() && value.kind != Kind::Object {
         record.message = value.span;
         record.quoted = value.kind == Kind::String;
+        shape.message = name;
     }
 }
 
@@ -348,8 +356,8 @@ fn enter(line: &[u8], object: Value, record: &mut Record, best: &mut Best, shape
                 consider(line, keys::NESTED_RANK, value, best);
             }
             b"severity" => consider(line, keys::SYSLOG_RANK, value, best),
-            b"message" => set_message(value, record),
-            b"logger" | b"name" => first(&mut record.logger, value),
+            b"message" => set_message(name, value, record, shape),
+            b"logger" | b"name" => set_logger(name, value, record, shape),
             _ => {}
         }
     }

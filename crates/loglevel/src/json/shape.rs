@@ -19,6 +19,10 @@ pub(crate) struct Shape {
     nested: bool,
     /// `level` stood inside a nested object.
     pub(crate) nested_level: bool,
+    /// The keys whose values the record took.
+    pub(crate) time: Span,
+    pub(crate) message: Span,
+    pub(crate) logger: Span,
 }
 
 impl Shape {
@@ -44,10 +48,8 @@ impl Shape {
 
     /// Names the format, and fills in the levels that stand between the keys: Kubernetes' and Serilog's JSON.
     pub(crate) fn finish(&self, line: &[u8], numeric: bool, record: &mut Record) {
-        let time = name_before(line, record.timestamp);
-        let message = name_before(line, record.message);
         record.confidence = 95;
-        record.format = self.format(line, time, message, numeric, record);
+        record.format = self.format(line, numeric, record);
         match record.format {
             // klog's V(n).Info carries `v`; klog.Error does not. Source: component-base/logs/json.
             Format::KubernetesJson => {
@@ -66,15 +68,9 @@ impl Shape {
         }
     }
 
-    fn format(
-        &self,
-        line: &[u8],
-        time: &[u8],
-        message: &[u8],
-        numeric: bool,
-        record: &Record,
-    ) -> Format {
-        let logger = name_before(line, record.logger);
+    fn format(&self, line: &[u8], numeric: bool, record: &Record) -> Format {
+        let [time, message, logger] =
+            [self.time, self.message, self.logger].map(|key| key.of(line));
         let capital = record
             .level_raw
             .of(line)
@@ -141,22 +137,5 @@ impl Shape {
                 return;
             }
         }
-    }
-}
-
-/// The key whose value begins at `span`: the quoted name before the colon before it.
-fn name_before(line: &[u8], span: Span) -> &[u8] {
-    let head = line.get(..span.start as usize).unwrap_or(&[]);
-    let head = head.strip_suffix(b"\"").unwrap_or(head);
-    let Some(head) = head.trim_ascii_end().strip_suffix(b":") else {
-        return &[];
-    };
-    let Some(head) = head.trim_ascii_end().strip_suffix(b"\"") else {
-        return &[];
-    };
-    // Keys are short: looking at them byte by byte costs less than setting up a search.
-    match head.iter().rposition(|byte| *byte == b'"') {
-        Some(quote) => &head[quote + 1..],
-        None => &[],
     }
 }
