@@ -30,6 +30,13 @@ pub struct Limits {
     pub reads_max: usize,
     /// Changing requests at a time; more get 429. Default 200.
     pub writes_max: usize,
+    /// Requests at a time whose body comes slowly; more get 429. They wait outside the other limits, so that clients which
+    /// send byte by byte take no place from others. Default 64.
+    pub slow_bodies_max: usize,
+    /// When a body is slow. Default 1 s.
+    pub body_is_slow_after: Duration,
+    /// How long a client may take for the TLS handshake or the head of a request. Default 10 s.
+    pub head_deadline: Duration,
     /// Watches and other long-running requests at a time; more get 429. Default 10,000 (upstream
     /// has no limit).
     pub watches_max: usize,
@@ -50,6 +57,9 @@ impl Default for Limits {
         Self {
             reads_max: 400,
             writes_max: 200,
+            slow_bodies_max: 64,
+            body_is_slow_after: Duration::from_secs(1),
+            head_deadline: Duration::from_secs(10),
             watches_max: 10_000,
             connections_max: 16_384,
             deadline: Duration::from_secs(60),
@@ -93,6 +103,7 @@ pub struct Engine {
 pub(crate) struct Gates {
     pub(crate) reads: Arc<Semaphore>,
     pub(crate) writes: Arc<Semaphore>,
+    pub(crate) slow_bodies: Arc<Semaphore>,
     pub(crate) watches: Arc<Semaphore>,
 }
 
@@ -113,6 +124,7 @@ impl Engine {
             gates: Gates {
                 reads: Arc::new(Semaphore::new(limits.reads_max)),
                 writes: Arc::new(Semaphore::new(limits.writes_max)),
+                slow_bodies: Arc::new(Semaphore::new(limits.slow_bodies_max)),
                 watches: Arc::new(Semaphore::new(limits.watches_max)),
             },
             limits,

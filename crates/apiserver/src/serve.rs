@@ -27,13 +27,13 @@ use tower::Service as _;
 use self::connections::{Connections, Place};
 use crate::{auth::certificate, pki::Pair, service::Service};
 
-/// How long a client may take for the TLS handshake or the head of a request.
-const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Streams of one HTTP/2 connection. client-go opens about a hundred watches on one.
 const STREAMS_MAX: u32 = 1000;
 /// Head of a request in bytes, and of a response what waits for a client that does not read. Go's default is 1 MiB; ours is
 /// smaller and still several times what clients send.
 const HEAD_BYTES_MAX: usize = 64 << 10;
+/// What waits encrypted for a client that does not read, in bytes: two TLS records.
+const TLS_BYTES_MAX: usize = 32 << 10;
 /// How long a stopping server waits for requests in flight.
 const DRAIN: Duration = Duration::from_secs(5);
 
@@ -213,7 +213,11 @@ async fn connect(
 ) {
     // Without it, small writes of watches wait for acknowledgements of earlier ones.
     let _ = stream.set_nodelay(true);
-    let stream = match timeout(HANDSHAKE, acceptor.accept(stream)).await {
+    let head_deadline = service.engine().limits.head_deadline;
+    let handshake = acceptor.accept_with(stream, |session| {
+        session.set_buffer_limit(Some(TLS_BYTES_MAX));
+    });
+    let stream = match timeout(head_deadline, handshake).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => {
             tracing::debug!(%error, "TLS handshake failed");
@@ -239,7 +243,7 @@ async fn connect(
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(HANDSHAKE)
+        .header_read_timeout(head_deadline)
         .max_buf_size(HEAD_BYTES_MAX);
     builder
         .http2()

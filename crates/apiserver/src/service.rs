@@ -225,11 +225,8 @@ where
     let deadline = engine.limits.deadline;
     let upgrade = parts.extensions.remove::<OnUpgrade>();
     let upgrade = upgrade.filter(|_| handshake::is_asked(&parts.headers));
-    let body = read_body(
-        body,
-        parts.method != Method::GET && parts.method != Method::HEAD,
-    );
-    let body = timeout(deadline, body).await.map_err(|_| too_slow())??;
+    let has_body = parts.method != Method::GET && parts.method != Method::HEAD;
+    let (body, permit) = read_in_place(&engine, &info, permit, read_body(body, has_body)).await?;
     let query = parts.uri.query().unwrap_or("").to_owned();
     let call = Call::new(
         engine,
@@ -402,9 +399,34 @@ fn enter(engine: &Engine, info: &RequestInfo) -> Result<OwnedSemaphorePermit, St
         // Not counted, but the caller wants something to hold.
         return Ok(unlimited());
     }
+    place_in(gate)
+}
+
+fn place_in(gate: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Status> {
     gate.clone()
         .try_acquire_owned()
         .map_err(|_| Status::too_many_requests("Too many requests, please try again later.", 1))
+}
+
+/// Reads the body of a request that is in flight. One that comes slowly waits elsewhere and takes its place in flight anew
+/// when it is complete.
+async fn read_in_place(
+    engine: &Engine,
+    info: &RequestInfo,
+    permit: OwnedSemaphorePermit,
+    body: impl Future<Output = Result<Bytes, Status>>,
+) -> Result<(Bytes, OwnedSemaphorePermit), Status> {
+    let limits = &engine.limits;
+    let mut body = std::pin::pin!(body);
+    if let Ok(body) = timeout(limits.body_is_slow_after, body.as_mut()).await {
+        return Ok((body?, permit));
+    }
+    drop(permit);
+    let _slow = place_in(&engine.gates.slow_bodies)?;
+    let body = timeout(limits.deadline, body)
+        .await
+        .map_err(|_| too_slow())??;
+    Ok((body, enter(engine, info)?))
 }
 
 fn unlimited() -> OwnedSemaphorePermit {

@@ -5,6 +5,7 @@ mod crash;
 mod failure;
 mod model;
 mod restart;
+mod soak;
 
 use std::time::Duration;
 

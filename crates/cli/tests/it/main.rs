@@ -7,6 +7,7 @@
 mod bad_input;
 mod chainsaw;
 mod chainsaw_legacy;
+mod durability;
 mod failover;
 mod kubectl;
 mod lifecycle;
