@@ -8,7 +8,6 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use std::ops::Bound;
 
 use bytes::Bytes;
 use flotilla_machinery::status::Status;
@@ -86,10 +85,8 @@ async fn sweep(service: &Service, state: &State) -> Result<(), Status> {
 
 /// Does what the changes after `cursor` ask for.
 async fn follow(service: &Service, state: &State, cursor: u64) -> Result<(), Status> {
-    let newer = (Bound::Excluded(cursor), Bound::Unbounded);
     let collection = state.collection(&services());
-    let events = collection.into_iter().flat_map(|c| c.events.range(newer));
-    for (_, event) in events {
+    for event in collection.into_iter().flat_map(|c| c.events_after(cursor)) {
         let key = &event.object.key;
         let live = state.get(&services(), key);
         let now: Vec<IpAddr> = live.map(|o| addresses_of(o)).unwrap_or_default();

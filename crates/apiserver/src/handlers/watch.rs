@@ -8,7 +8,7 @@
 //! Source: Kubernetes v1.35, apiserver `pkg/endpoints/handlers/watch.go`,
 //! `pkg/storage/cacher/cache_watcher.go`.
 
-use std::{ops::Bound, pin::Pin, sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use flotilla_machinery::status::Status;
@@ -382,13 +382,13 @@ impl Watch {
 
     /// Events after the cursor that are about the watched namespace, up to a chunk of bytes.
     fn events(&self, state: &State) -> Vec<Arc<Event>> {
-        let newer = (Bound::Excluded(self.cursor), Bound::Unbounded);
         let collection = state.collection(&self.call.resource.storage);
-        let events = collection.into_iter().flat_map(|c| c.events.range(newer));
+        let events = collection
+            .into_iter()
+            .flat_map(|c| c.events_after(self.cursor));
         let namespace = self.call.list_namespace();
         let mut bytes = 0;
         events
-            .map(|(_, event)| event)
             .filter(|e| namespace.is_none_or(|ns| ns == &*e.object.key.namespace))
             .take_while(|event| {
                 let room = bytes < CHUNK_BYTES;
@@ -419,12 +419,12 @@ impl Watch {
         if let Some(last) = self.overtaken(&state) {
             return Some(last);
         }
-        let newer = (Bound::Excluded(self.cursor), Bound::Unbounded);
         let collection = state.collection(&self.call.resource.storage);
-        let events = collection.into_iter().flat_map(|c| c.events.range(newer));
+        let cursor = self.cursor;
+        let events = collection.into_iter().flat_map(|c| c.events_after(cursor));
         let mut out = BytesMut::new();
         let mut single = None;
-        for (_, event) in events {
+        for event in events {
             self.cursor = event.rev;
             match (self.encode(event), single.take()) {
                 (None, before) => single = before,

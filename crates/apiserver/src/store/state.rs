@@ -26,6 +26,9 @@ pub type Objects = Map<ObjectKey, Arc<Object>, 64>;
 /// Events by revision, oldest first; cloning is O(1).
 pub type Events = Map<u64, Arc<Event>, 64>;
 
+/// How many of the newest events are found without looking for where they begin.
+const NEWEST: usize = 32;
+
 /// All collections at one revision.
 #[derive(Clone, Debug)]
 pub struct State {
@@ -167,16 +170,9 @@ impl State {
                 compacted,
             });
         }
-        let events = self
-            .collections
-            .get(resource)
-            .map(|collection| &collection.events);
-        let newer = (Bound::Excluded(after), Bound::Unbounded);
-        Ok(events
-            .into_iter()
-            .flat_map(move |events| events.range(newer))
-            .map(|(_, event)| Arc::clone(event))
-            .collect())
+        let collection = self.collections.get(resource);
+        let events = collection.into_iter().flat_map(|c| c.events_after(after));
+        Ok(events.cloned().collect())
     }
 
     /// The objects of `resource` as they were at revision `rev`, by undoing what happened since. O(events since).
@@ -264,6 +260,27 @@ impl Collection {
         start: Option<&ObjectKey>,
     ) -> impl Iterator<Item = &'a Arc<Object>> + use<'a> {
         list(&self.objects, namespace, start)
+    }
+
+    /// Events after revision `after`, oldest first.
+    ///
+    /// A range of the map may look at every chunk to find its beginning. Watches want the few newest events, which are found
+    /// from the end at the cost of those alone; who is further behind pays for the range.
+    pub(crate) fn events_after(&self, after: u64) -> impl Iterator<Item = &Arc<Event>> {
+        let mut newest = [None; NEWEST];
+        let mut back = self.events.into_iter().rev().map(|(_, event)| event);
+        let mut is_behind = true;
+        for place in &mut newest {
+            *place = back.next().filter(|event| event.rev > after);
+            if place.is_none() {
+                is_behind = false;
+                break;
+            }
+        }
+        let newer = (Bound::Excluded(after), Bound::Unbounded);
+        let all = is_behind.then(|| self.events.range(newer).map(|(_, event)| event));
+        let few = (!is_behind).then(|| newest.into_iter().rev().flatten());
+        few.into_iter().flatten().chain(all.into_iter().flatten())
     }
 
     pub(crate) fn push(&mut self, event: Arc<Event>) {

@@ -380,3 +380,20 @@ async fn watch_delete_event_object_have_latest_rv() {
     assert_eq!(render(&events[0].object), "ns/foo=1@4");
     assert_eq!(events[0].previous.as_ref().unwrap().rev, made.rev);
 }
+
+#[tokio::test]
+async fn events_after_any_revision_come_whole_and_in_order() {
+    let store = memory();
+    let mut all = vec![store.create("a/x", "0").await.rev];
+    for n in 1..200 {
+        let last = all[all.len() - 1];
+        all.push(store.replace("a/x", last, &n.to_string()).await.rev);
+    }
+    let state = store.state();
+    for after in (all[0] - 1)..=all[199] {
+        let found = state.events_after(&pods(), after).unwrap();
+        let found: Vec<u64> = found.iter().map(|event| event.rev).collect();
+        let expected: Vec<u64> = all.iter().copied().filter(|rev| *rev > after).collect();
+        assert_eq!(found, expected, "after {after}");
+    }
+}
