@@ -48,8 +48,8 @@ pub(crate) fn encode(row_key: &[u8], object: &Object) -> Vec<u8> {
     let flag = |set, bit| if set { bit } else { 0 };
     out.push(flag(meta.deleting, DELETING) | flag(meta.finalizers, FINALIZERS));
     put(&mut out, meta.uid.as_bytes());
-    put(&mut out, meta.labels.as_bytes());
-    put(&mut out, meta.fields.as_bytes());
+    put(&mut out, &meta.labels.to_record());
+    put(&mut out, &meta.fields.to_record());
     put_length(&mut out, meta.owners.len());
     for owner in &meta.owners {
         put(&mut out, owner.as_bytes());
@@ -147,8 +147,8 @@ impl<'a> Reader<'a> {
     fn meta(&mut self) -> Option<Meta> {
         let [flags] = self.array()?;
         let uid = self.text()?;
-        let labels = Pairs::from_bytes(self.part()?)?;
-        let fields = Pairs::from_bytes(self.part()?)?;
+        let labels = Pairs::from_record(self.part()?)?;
+        let fields = Pairs::from_record(self.part()?)?;
         let n_owners = self.u32()?;
         let owners = (0..n_owners).map(|_| self.text());
         Some(Meta {

@@ -116,16 +116,6 @@ proptest! {
     }
 
     #[test]
-    fn what_was_packed_is_read_back(pairs in prop::collection::btree_map(".{0,5}", ".{0,5}", 0..6)) {
-        let packed: Pairs = pairs.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-        let read = Pairs::from_bytes(packed.as_bytes()).unwrap();
-        prop_assert!(read.iter().eq(pairs.iter().map(|(key, value)| (key.as_str(), value.as_str()))));
-        for (key, value) in &pairs {
-            prop_assert_eq!(read.get(key), Some(value.as_str()));
-        }
-    }
-
-    #[test]
     fn damaged_records_are_refused_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         let _ = record::decode(b"key", key("a/b"), &bytes);
         let _ = record::decode_key(&bytes);
