@@ -33,6 +33,7 @@ pub mod discovery;
 pub mod endpoints;
 pub mod engine;
 mod filter;
+pub mod fuzz;
 mod guard;
 mod handlers;
 mod impersonate;
