@@ -64,8 +64,6 @@ pub struct Meta {
     /// Values of the resource's selectable fields beyond `metadata.name` and `metadata.namespace`, as the caller gave
     /// them, sorted by path. Those without a value are left out.
     pub fields: Pairs,
-    /// `uid` of every owner reference, in order.
-    pub owners: Box<[Box<str>]>,
     /// Whether `metadata.deletionTimestamp` is set.
     pub deleting: bool,
     /// Whether any finalizer is left.
@@ -257,9 +255,7 @@ fn write_revision(out: &mut Vec<u8>) -> usize {
 }
 
 fn read_meta(metadata: &Map<String, Value>, fields: Vec<(String, String)>) -> Meta {
-    let list = |name| metadata.get(name).and_then(Value::as_array);
     let labels = metadata.get("labels").and_then(Value::as_object);
-    let owners = list("ownerReferences").into_iter().flatten();
     Meta {
         uid: text(metadata.get("uid")).into(),
         labels: labels
@@ -272,11 +268,13 @@ fn read_meta(metadata: &Map<String, Value>, fields: Vec<(String, String)>) -> Me
             .filter(|(_, value)| !value.is_empty())
             .map(|(path, value)| (path.as_str(), value.as_str()))
             .collect(),
-        owners: owners.map(|owner| text(owner.get("uid")).into()).collect(),
         deleting: metadata
             .get("deletionTimestamp")
             .is_some_and(|time| !time.is_null()),
-        finalizers: list("finalizers").is_some_and(|names| !names.is_empty()),
+        finalizers: metadata
+            .get("finalizers")
+            .and_then(Value::as_array)
+            .is_some_and(|names| !names.is_empty()),
     }
 }
 

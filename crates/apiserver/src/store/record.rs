@@ -50,10 +50,8 @@ pub(crate) fn encode(row_key: &[u8], object: &Object) -> Vec<u8> {
     put(&mut out, meta.uid.as_bytes());
     put(&mut out, &meta.labels.to_record());
     put(&mut out, &meta.fields.to_record());
-    put_length(&mut out, meta.owners.len());
-    for owner in &meta.owners {
-        put(&mut out, owner.as_bytes());
-    }
+    // Here stood the number of owners, and their uids.
+    put_length(&mut out, 0);
     out.extend_from_slice(&object.body);
     let crc = checksum(row_key, &out[4..]);
     out[..4].copy_from_slice(&crc.to_le_bytes());
@@ -149,13 +147,13 @@ impl<'a> Reader<'a> {
         let uid = self.text()?;
         let labels = Pairs::from_record(self.part()?)?;
         let fields = Pairs::from_record(self.part()?)?;
-        let n_owners = self.u32()?;
-        let owners = (0..n_owners).map(|_| self.text());
+        for _ in 0..self.u32()? {
+            self.part()?;
+        }
         Some(Meta {
             uid,
             labels,
             fields,
-            owners: owners.collect::<Option<_>>()?,
             deleting: flags & DELETING != 0,
             finalizers: flags & FINALIZERS != 0,
         })

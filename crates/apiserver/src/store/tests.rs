@@ -131,10 +131,6 @@ fn a_body_begins_with_its_type_and_carries_its_revision() {
             fields: {
                 "spec.nodeName": "n",
             },
-            owners: [
-                "u1",
-                "u2",
-            ],
             deleting: true,
             finalizers: true,
         }
