@@ -11,6 +11,7 @@ mod durability;
 mod failover;
 mod kubectl;
 mod lifecycle;
+mod logs;
 mod partition;
 mod secondary;
 mod snapshot;
