@@ -11,7 +11,7 @@ use super::{
     autoscaler_check, convert,
     field::{Field, check},
     fill::{at_mut, fill, items, list, text},
-    golang::{Member, Shape, record},
+    golang::{record, shapes},
     pod_check::tolerations,
     resources::overhead,
     rules::{Errors, Rewrite, Rules, immutable, one_of},
@@ -175,19 +175,11 @@ fn check_runtime_class(object: &Value, errors: &mut Errors) {
         for toleration in allowed.items() {
             let key = ["key", "operator", "value", "effect"].map(|key| text(toleration.value, key));
             if !seen.insert(key) {
-                toleration.duplicate_shown(record(toleration.value, &TOLERATION));
+                toleration.duplicate_shown(record(toleration.value, shapes::Toleration));
             }
         }
     });
 }
-
-const TOLERATION: [Member; 5] = [
-    Member("Key", "key", Shape::Text),
-    Member("Operator", "operator", Shape::Text),
-    Member("Value", "value", Shape::Text),
-    Member("Effect", "effect", Shape::Text),
-    Member("TolerationSeconds", "tolerationSeconds", Shape::Plain),
-];
 
 /// Names that only have to fit into a path; those of RBAC hold colons.
 pub(super) fn path_segment(name: &str, prefix: bool) -> Vec<String> {
@@ -309,36 +301,22 @@ fn check_subject(subject: &Field<'_, '_>, is_cluster_wide: bool) {
     }
 }
 
-const ROLE: [Member; 3] = [
-    Member("APIGroup", "apiGroup", Shape::Text),
-    Member("Kind", "kind", Shape::Text),
-    Member("Name", "name", Shape::Text),
-];
-
 fn role_kept(new: &Value, old: &Value, errors: &mut Errors) {
     if new["roleRef"] != old["roleRef"] {
         check(&new["roleRef"], "roleRef", errors, |role| {
-            role.invalid_shown(&record(role.value, &ROLE), "cannot change roleRef");
+            role.invalid_shown(
+                &record(role.value, shapes::RoleRef),
+                "cannot change roleRef",
+            );
         });
     }
 }
-
-const BUDGET: [Member; 4] = [
-    Member("MinAvailable", "minAvailable", Shape::Plain),
-    Member("Selector", "selector", Shape::Plain),
-    Member("MaxUnavailable", "maxUnavailable", Shape::Plain),
-    Member(
-        "UnhealthyPodEvictionPolicy",
-        "unhealthyPodEvictionPolicy",
-        Shape::Plain,
-    ),
-];
 
 fn check_budget(object: &Value, errors: &mut Errors) {
     check(&object["spec"], "spec", errors, |spec| {
         let shares = [spec.at("minAvailable"), spec.at("maxUnavailable")];
         if shares.iter().all(Field::is_set) {
-            let shown = record(spec.value, &BUDGET);
+            let shown = record(spec.value, shapes::PodDisruptionBudgetSpec);
             spec.invalid_shown(&shown, "minAvailable and maxUnavailable cannot be both set");
         }
         for share in shares.iter().filter(|share| share.is_set()) {

@@ -3,18 +3,26 @@
 //! Some of upstream's messages show a whole value, and they show it in the internal form: members
 //! have Go's names and order, and all of them are there.
 
+pub(crate) mod shapes;
+
+use std::borrow::Cow;
+
+use flotilla_machinery::status::{FieldError, FieldErrorKind};
 use serde_json::Value;
 
-/// A member of a Go struct: its name there, its name in JSON, and its type.
-pub(super) struct Member(
-    pub(super) &'static str,
-    pub(super) &'static str,
-    pub(super) Shape,
-);
+/// A member of a Go struct.
+pub(crate) struct Member {
+    /// Its name in Go.
+    go: &'static str,
+    /// Its name in JSON where that does not follow from the one in Go.
+    json: Option<&'static str>,
+    /// Its type.
+    shape: Shape,
+}
 
 /// What Go shows for a member.
 #[derive(Clone, Copy)]
-pub(super) enum Shape {
+enum Shape {
     /// What JSON says, or null: pointers, lists of scalars, maps, and types with JSON names.
     Plain,
     /// Text, empty when absent.
@@ -23,8 +31,8 @@ pub(super) enum Shape {
     Number,
     /// Yes or no, no when absent.
     Flag,
-    /// These members of a struct without JSON names of its own, beside those around it, if they are there.
-    Present(&'static [&'static str]),
+    /// Metadata, whose members stand beside those around it.
+    Meta,
     /// A struct, there even when absent.
     Record(&'static [Member]),
     /// A struct, or null.
@@ -33,22 +41,47 @@ pub(super) enum Shape {
     List(&'static [Member]),
 }
 
-/// The value of a struct.
-pub(super) fn record(value: &Value, members: &[Member]) -> String {
-    let mut shown: Vec<String> = Vec::new();
-    for Member(go, json, shape) in members {
-        let member = if json.is_empty() {
-            value
+/// What Go shows of metadata, in its order; absent members are left out.
+const OBJECT_META: [&str; 7] = [
+    "name",
+    "generateName",
+    "namespace",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+];
+
+impl Member {
+    /// The name in JSON; by default the one in Go with its first word in lower case.
+    fn json(&self) -> Cow<'static, str> {
+        if let Some(json) = self.json {
+            return json.into();
+        }
+        let capitals = self.go.bytes().take_while(u8::is_ascii_uppercase).count();
+        let is_whole = capitals == self.go.len();
+        let first = if capitals > 1 && !is_whole {
+            capitals - 1
         } else {
-            value.get(json).unwrap_or(&Value::Null)
+            capitals
         };
-        if let Shape::Present(names) = shape {
-            let present = names
+        let (first, rest) = self.go.split_at(first);
+        format!("{}{rest}", first.to_ascii_lowercase()).into()
+    }
+}
+
+/// The value of a struct.
+pub(crate) fn record(value: &Value, members: &[Member]) -> String {
+    let mut shown: Vec<String> = Vec::new();
+    for member in members {
+        let inner = value.get(&*member.json()).unwrap_or(&Value::Null);
+        if let Shape::Meta = member.shape {
+            let present = OBJECT_META
                 .iter()
-                .filter_map(|name| Some((name, member.get(name)?)));
+                .filter_map(|name| Some((name, inner.get(name)?)));
             shown.extend(present.map(|(name, value)| format!("\"{name}\":{}", plain(value))));
         } else {
-            shown.push(format!("\"{go}\":{}", show(member, *shape)));
+            shown.push(format!("\"{}\":{}", member.go, show(inner, member.shape)));
         }
     }
     format!("{{{}}}", shown.join(","))
@@ -79,6 +112,16 @@ fn plain(value: &Value) -> String {
     text.replace('<', "\\u003c")
         .replace('>', "\\u003e")
         .replace('&', "\\u0026")
+}
+
+/// A wrong value that was made into text as Go shows it.
+pub(crate) fn invalid(path: impl Into<String>, shown: &str, detail: &str) -> FieldError {
+    FieldError {
+        kind: FieldErrorKind::Invalid,
+        path: path.into(),
+        value: None,
+        detail: format!("{shown}: {detail}"),
+    }
 }
 
 /// A label selector, which has JSON names, in the order of its Go members.

@@ -11,7 +11,7 @@ use super::{
     cron,
     field::{Field, check},
     fill::{at, list},
-    golang::{Member, Shape, record, selector as shown_selector},
+    golang::{record, selector as shown_selector, shapes},
     pod_change::shown_template,
     pod_check::check_template,
     rules::Errors,
@@ -32,12 +32,6 @@ const RULES_MAX: usize = 20;
 const EXIT_CODES_MAX: usize = 255;
 const INDEXES_BYTES_MAX: usize = 64 * 1024;
 const MANAGER_BYTES_MAX: usize = 63;
-
-const SUCCESS_RULE: [Member; 2] = [
-    Member("SucceededIndexes", "succeededIndexes", Shape::Plain),
-    Member("SucceededCount", "succeededCount", Shape::Plain),
-];
-const SUCCESS: [Member; 1] = [Member("Rules", "rules", Shape::List(&SUCCESS_RULE))];
 
 /// Checks a job.
 pub(super) fn job(object: &Value, errors: &mut Errors) {
@@ -329,7 +323,7 @@ fn success_policy(spec: &Field<'_, '_>) {
         return;
     }
     if spec.at("completionMode").text() != "Indexed" {
-        let shown = record(policy.value, &SUCCESS);
+        let shown = record(policy.value, shapes::SuccessPolicy);
         policy.invalid_shown(&shown, "requires indexed completion mode");
         return;
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     field::{Field, check},
     fill::{at, list, text},
-    golang::{Member, Shape, record},
+    golang::{record, shapes},
     rules::Errors,
 };
 
@@ -120,13 +120,7 @@ fn finished_counts(status: &Field<'_, '_>, job: &Value) {
         }
         let pods = status.at("uncountedTerminatedPods");
         if !pods.at("failed").list().is_empty() || !pods.at("succeeded").list().is_empty() {
-            let shown = record(
-                pods.value,
-                &[
-                    Member("Succeeded", "succeeded", Shape::Plain),
-                    Member("Failed", "failed", Shape::Plain),
-                ],
-            );
+            let shown = record(pods.value, shapes::UncountedTerminatedPods);
             pods.invalid_shown(&shown, "must be empty for finished job");
         }
     }

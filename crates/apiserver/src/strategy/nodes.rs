@@ -11,19 +11,12 @@ use serde_json::{Value, json};
 use super::{
     field::{Field, check},
     fill::{at, at_mut, is_unset, list, map_at, text},
-    golang::{Member, Shape, record},
+    golang::{record, shapes},
     ip,
     pod_check::taint_effect,
     resources::{self, quantity},
     rules::Errors,
 };
-
-const TAINT: [Member; 4] = [
-    Member("Key", "key", Shape::Text),
-    Member("Value", "value", Shape::Text),
-    Member("Effect", "effect", Shape::Text),
-    Member("TimeAdded", "timeAdded", Shape::Plain),
-];
 
 /// The one network of pods and the first of all networks are the same.
 pub(super) fn fill(node: &mut Value) {
@@ -76,7 +69,7 @@ fn taints(node: &Field<'_, '_>) {
         }
         taint_effect(&effect);
         if !seen.insert((key.text().to_owned(), effect.text().to_owned())) {
-            let shown = record(taint.value, &TAINT);
+            let shown = record(taint.value, shapes::Taint);
             taint.duplicate_shown(format!(
                 "{shown}: taints must be unique by key and effect pair"
             ));
@@ -119,13 +112,7 @@ pub(super) fn changed(node: &Value, old: &Value, errors: &mut Errors) {
         let mut seen = BTreeSet::new();
         for address in node.at("status.addresses").items() {
             if !seen.insert(address.value.to_string()) {
-                let shown = record(
-                    address.value,
-                    &[
-                        Member("Type", "type", Shape::Text),
-                        Member("Address", "address", Shape::Text),
-                    ],
-                );
+                let shown = record(address.value, shapes::NodeAddress);
                 address.duplicate_shown(shown);
             }
         }

@@ -8,9 +8,8 @@ use serde_json::{Value, json};
 use super::{
     field::Field,
     fill::{at, items, list},
-    golang::{diff, record},
+    golang::{diff, record, shapes},
     pod_check::tolerations,
-    pod_shape::{POD_SPEC, POD_TEMPLATE_SPEC},
 };
 use crate::registry::generic;
 
@@ -59,11 +58,11 @@ pub(super) fn spec_kept(spec: &Field<'_, '_>, old: &Value) {
 pub(super) fn shown_template(template: &Value) -> String {
     let mut template = template.clone();
     template["spec"] = internal(&template["spec"]);
-    record(&template, &POD_TEMPLATE_SPEC)
+    record(&template, shapes::PodTemplateSpec)
 }
 
 fn shown(spec: &Value) -> String {
-    record(&internal(spec), &POD_SPEC)
+    record(&internal(spec), shapes::PodSpec)
 }
 
 fn internal(spec: &Value) -> Value {

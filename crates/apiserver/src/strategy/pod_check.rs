@@ -31,7 +31,7 @@ pub(super) use self::{
 use super::{
     field::{Field, check},
     fill::{list, text},
-    golang::{Member, Shape, record},
+    golang::{record, shapes},
     ip, resources,
     rules::Errors,
 };
@@ -223,16 +223,6 @@ fn host_ports(scope: &Scope<'_>, spec: &Field<'_, '_>) {
     }
 }
 
-const CLAIM: [Member; 3] = [
-    Member("Name", "name", Shape::Text),
-    Member("ResourceClaimName", "resourceClaimName", Shape::Plain),
-    Member(
-        "ResourceClaimTemplateName",
-        "resourceClaimTemplateName",
-        Shape::Plain,
-    ),
-];
-
 fn resource_claims(claims: &Field<'_, '_>) {
     let mut seen = BTreeSet::new();
     for claim in claims.items() {
@@ -258,7 +248,7 @@ fn resource_claims(claims: &Field<'_, '_>) {
             _ => "",
         };
         if !detail.is_empty() {
-            claim.invalid_shown(&record(claim.value, &CLAIM), detail);
+            claim.invalid_shown(&record(claim.value, shapes::PodResourceClaim), detail);
         }
         for name in [direct, template] {
             if name.is_set() {

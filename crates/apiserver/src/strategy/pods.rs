@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::{
     field::check,
     fill::{at, at_mut, fill, is_unset, items, list, schema_defaults, text},
+    golang::{diff, record, shapes},
     limits::apply_ranges,
     pod_change::spec_kept,
     pod_check::{self, check_new_pod, check_pod},
@@ -261,8 +262,12 @@ fn kept_ephemeral(new: &Value, old: &Value, errors: &mut Errors) {
             .find(|container| text(container, "name") == name);
         let done = match after {
             Some(after) if after == before => continue,
-            Some(_) => "changed",
-            None => "removed",
+            Some(after) => {
+                let [before, after] =
+                    [before, after].map(|c| record(c, shapes::EphemeralContainer));
+                format!("changed\n{}", diff(&before, &after))
+            }
+            None => "removed".to_owned(),
         };
         let why = format!("existing ephemeral containers {name:?} may not be {done}");
         errors.push(FieldError::forbidden("spec.ephemeralContainers", why));

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{
     field::Field,
     fill::{list, text},
-    golang::{Member, Shape, record},
+    golang::{record, shapes},
     ip,
     pod_check::PROTOCOLS,
     services::{is_reached_from_outside, is_zero, needs_health_port},
@@ -25,15 +25,6 @@ const HINTS: &str = "service.kubernetes.io/topology-aware-hints";
 const MODE: &str = "service.kubernetes.io/topology-mode";
 
 const BALANCERS_ONLY: &str = "may only be used when `type` is 'LoadBalancer'";
-
-const PORT: [Member; 6] = [
-    Member("Name", "name", Shape::Text),
-    Member("Protocol", "protocol", Shape::Text),
-    Member("AppProtocol", "appProtocol", Shape::Plain),
-    Member("Port", "port", Shape::Number),
-    Member("TargetPort", "targetPort", Shape::Number),
-    Member("NodePort", "nodePort", Shape::Number),
-];
 
 /// Checks a service, new or changed.
 pub(super) fn check(service: &Field<'_, '_>, old: Option<&Value>) {
@@ -269,7 +260,7 @@ fn port_numbers(spec: &Field<'_, '_>) {
         let number = port.at("port").count();
         if !seen.insert((protocol(&port), number)) {
             let key = json!({"protocol": port.value["protocol"], "port": number});
-            port.duplicate_shown(record(&key, &PORT));
+            port.duplicate_shown(record(&key, shapes::ServicePort));
         }
     }
 }

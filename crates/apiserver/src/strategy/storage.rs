@@ -9,7 +9,7 @@ use super::{
     claims, classes, csi_check,
     field::{Field, check},
     fill::{at, at_mut, fill, is_unset, list, text},
-    golang::{Member, Shape, diff, record},
+    golang::{diff, record, shapes},
     pod_check::{node_selector, persistent_source, topology_terms},
     resources::quantity,
     rules::{Errors, Rules, immutable},
@@ -283,44 +283,6 @@ fn class_kept(new: &Value, old: &Value, errors: &mut Errors) {
     immutable(new, old, "volumeBindingMode", errors);
 }
 
-const RESOURCES: [Member; 2] = [
-    Member("Limits", "limits", Shape::Plain),
-    Member("Requests", "requests", Shape::Plain),
-];
-
-const SOURCE: [Member; 3] = [
-    Member("APIGroup", "apiGroup", Shape::Plain),
-    Member("Kind", "kind", Shape::Text),
-    Member("Name", "name", Shape::Text),
-];
-
-const SOURCE_REF: [Member; 4] = [
-    Member("APIGroup", "apiGroup", Shape::Plain),
-    Member("Kind", "kind", Shape::Text),
-    Member("Name", "name", Shape::Text),
-    Member("Namespace", "namespace", Shape::Plain),
-];
-
-const CLAIM: [Member; 9] = [
-    Member("AccessModes", "accessModes", Shape::Plain),
-    Member("Selector", "selector", Shape::Plain),
-    Member("Resources", "resources", Shape::Record(&RESOURCES)),
-    Member("VolumeName", "volumeName", Shape::Text),
-    Member("StorageClassName", "storageClassName", Shape::Plain),
-    Member("VolumeMode", "volumeMode", Shape::Plain),
-    Member("DataSource", "dataSource", Shape::Pointer(&SOURCE)),
-    Member(
-        "DataSourceRef",
-        "dataSourceRef",
-        Shape::Pointer(&SOURCE_REF),
-    ),
-    Member(
-        "VolumeAttributesClassName",
-        "volumeAttributesClassName",
-        Shape::Plain,
-    ),
-];
-
 /// A claim keeps its spec, but for what binding sets, and for size and class of a bound one.
 fn claim_kept(new: &Value, old: &Value, errors: &mut Errors) {
     let (mut now, mut was) = (new["spec"].clone(), old["spec"].clone());
@@ -346,7 +308,10 @@ fn claim_kept(new: &Value, old: &Value, errors: &mut Errors) {
         }
     }
     if now != was {
-        let changes = diff(&record(&was, &CLAIM), &record(&now, &CLAIM));
+        let changes = diff(
+            &record(&was, shapes::PersistentVolumeClaimSpec),
+            &record(&now, shapes::PersistentVolumeClaimSpec),
+        );
         let detail = format!(
             "spec is immutable after creation except resources.requests and \
              volumeAttributesClassName for bound claims\n{changes}"

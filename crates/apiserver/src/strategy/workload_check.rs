@@ -10,29 +10,12 @@ use super::{
     claims,
     field::{Field, check},
     fill::{at, list, text},
-    golang::{Member, Shape, record, selector as shown_selector},
+    golang::{record, selector as shown_selector, shapes},
     pod_check::check_template,
     rules::Errors,
 };
 
 const LABELS: &str = "`selector` does not match template `labels`";
-
-const ROLLING: [Member; 2] = [
-    Member("MaxUnavailable", "maxUnavailable", Shape::Plain),
-    Member("MaxSurge", "maxSurge", Shape::Plain),
-];
-const STRATEGY: [Member; 2] = [
-    Member("Type", "type", Shape::Text),
-    Member("RollingUpdate", "rollingUpdate", Shape::Pointer(&ROLLING)),
-];
-const PARTITION: [Member; 2] = [
-    Member("Partition", "partition", Shape::Number),
-    Member("MaxUnavailable", "maxUnavailable", Shape::Plain),
-];
-const SET_STRATEGY: [Member; 2] = [
-    Member("Type", "type", Shape::Text),
-    Member("RollingUpdate", "rollingUpdate", Shape::Pointer(&PARTITION)),
-];
 
 // === deployments and replica sets ===
 
@@ -128,7 +111,7 @@ fn strategy(strategy: &Field<'_, '_>) {
             at_most_all(&unavailable);
         }
         _ => strategy.not_supported_shown(
-            &record(strategy.value, &STRATEGY),
+            &record(strategy.value, shapes::DeploymentStrategy),
             &["Recreate", "RollingUpdate"],
         ),
     }
@@ -204,7 +187,10 @@ fn update_strategy(strategy: &Field<'_, '_>) {
         "" => strategy.required(""),
         "OnDelete" if rolling.is_set() => {
             let detail = "only allowed for updateStrategy 'RollingUpdate'";
-            rolling.invalid_shown(&record(rolling.value, &PARTITION), detail);
+            rolling.invalid_shown(
+                &record(rolling.value, shapes::RollingUpdateStatefulSetStrategy),
+                detail,
+            );
         }
         "OnDelete" => {}
         "RollingUpdate" => {
@@ -219,7 +205,7 @@ fn update_strategy(strategy: &Field<'_, '_>) {
             }
         }
         _ => {
-            let shown = record(strategy.value, &SET_STRATEGY);
+            let shown = record(strategy.value, shapes::StatefulSetUpdateStrategy);
             strategy.invalid_shown(&shown, "must be 'RollingUpdate' or 'OnDelete'");
         }
     }
@@ -332,7 +318,7 @@ fn daemon_strategy(strategy: &Field<'_, '_>) {
             }
         }
         _ => strategy.not_supported_shown(
-            &record(strategy.value, &STRATEGY),
+            &record(strategy.value, shapes::DeploymentStrategy),
             &["RollingUpdate", "OnDelete"],
         ),
     }

@@ -223,7 +223,8 @@ pub fn check_syntax(source: &str) -> Result<(), String> {
 fn parse(source: &str) -> Result<IdedExpr, String> {
     let parser = Parser::new().enable_optional_syntax(true);
     let tree = match guarded(|| parser.parse(source)) {
-        Some(parsed) => parsed.map_err(|e| e.to_string())?,
+        // cel-go indents the lines that show the place, this parser does not.
+        Some(parsed) => parsed.map_err(|e| e.to_string().replace("\n| ", "\n | "))?,
         None => return Err(super::issue(source, 0, PANICKED)),
     };
     if rewrite::depth(&tree) > DEPTH_MAX {

@@ -13,7 +13,8 @@ use super::schema;
 use crate::crd::fieldpath;
 use crate::crd::path::Path;
 use crate::crd::resource::is_established;
-use crate::crd::structural::{JsonType, Pool, Rule, parse};
+use crate::crd::structural::{JsonType, Pool, Reason, Rule, parse};
+use crate::strategy::golang::{self, record, shapes};
 
 /// Most fields of one version that field selectors may use.
 const SELECTABLE_MAX: usize = 8;
@@ -98,9 +99,17 @@ pub fn status(definition: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// A rule as error texts show it.
-pub(super) fn rule_value(rule: &Rule) -> Value {
-    json!({"rule": &*rule.rule, "message": &*rule.message})
+/// A rule as error texts show it. A reason that is the default one counts as not given.
+pub(super) fn shown_rule(rule: &Rule) -> String {
+    let value = json!({
+        "rule": &*rule.rule,
+        "message": &*rule.message,
+        "messageExpression": &*rule.message_expression,
+        "reason": (rule.reason != Reason::default()).then(|| format!("FieldValue{:?}", rule.reason)),
+        "fieldPath": &*rule.field_path,
+        "optionalOldSelf": rule.optional_old_self.then_some(true),
+    });
+    record(&value, shapes::ValidationRule)
 }
 
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {
@@ -148,11 +157,11 @@ fn check_spec(spec: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     let mut seen = HashSet::new();
     if !versions.iter().all(|v| seen.insert(text(v, "name"))) {
         let why = "must contain unique version names";
-        errors.push(FieldError::invalid(at, short(versions), why));
+        errors.push(golang::invalid(at, &shown_versions(versions), why));
     }
     if versions.iter().filter(|v| v["storage"] == true).count() != 1 {
         let why = "must have exactly one version marked as storage version";
-        errors.push(FieldError::invalid(at, short(versions), why));
+        errors.push(golang::invalid(at, &shown_versions(versions), why));
     }
     // Upstream's internal form has the first version once more, as what it was before there were several.
     if let Some(first) = versions.first() {
@@ -172,22 +181,30 @@ fn check_spec(spec: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     check_conversion(&spec["conversion"], &path.child("conversion"), errors);
 }
 
+/// What a version has, and where upstream's internal form keeps it if all versions have the same.
+const PLACES: [(&str, &str); 4] = [
+    ("schema", "spec.validation"),
+    ("subresources", "spec.subresources"),
+    ("additionalPrinterColumns", "spec.additionalPrinterColumns"),
+    ("selectableFields", "spec.selectableFields"),
+];
+
+/// Whether all versions have the same in this place.
+fn is_common(versions: &[Value], name: &str) -> bool {
+    let mut pairs = versions.windows(2);
+    pairs.all(|pair| pair[0][name] == pair[1][name])
+}
+
 /// Errors under the paths upstream gives them: what all versions have in common stands at the top of its internal form.
 fn hoisted(found: Vec<FieldError>, versions: &[Value]) -> Vec<FieldError> {
-    const PLACES: [(&str, &str); 4] = [
-        ("schema", "spec.validation"),
-        ("subresources", "spec.subresources"),
-        ("additionalPrinterColumns", "spec.additionalPrinterColumns"),
-        ("selectableFields", "spec.selectableFields"),
-    ];
-    let common = |name: &str| {
+    let is_set = |name: &str| {
         let first = versions.first().map(|version| &version[name]);
-        let empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
-        first.is_some_and(|first| {
-            !first.is_null() && !empty(first) && versions.iter().all(|v| v[name] == *first)
-        })
+        let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
+        first.is_some_and(|first| !first.is_null() && !is_empty(first))
     };
-    let places = PLACES.iter().filter(|(name, _)| common(name));
+    let places = PLACES
+        .iter()
+        .filter(|(name, _)| is_set(name) && is_common(versions, name));
     let places: Vec<(String, &str)> = places
         .map(|(name, top)| (format!(".{name}"), *top))
         .collect();
@@ -214,12 +231,20 @@ fn hoisted(found: Vec<FieldError>, versions: &[Value]) -> Vec<FieldError> {
     out
 }
 
-/// Versions without their schemas, which would drown the message.
-fn short(versions: &[Value]) -> Value {
-    versions
-        .iter()
-        .map(|v| json!({"name": v["name"], "served": v["served"], "storage": v["storage"]}))
-        .collect()
+/// Versions as error texts show them. Schemas that differ between versions are left out: in Go's form
+/// they are fifty times as long.
+fn shown_versions(versions: &[Value]) -> String {
+    let mut shown = Vec::with_capacity(versions.len());
+    for version in versions {
+        let mut version = version.clone();
+        for (name, _) in PLACES {
+            if name == "schema" || is_common(versions, name) {
+                version[name] = Value::Null;
+            }
+        }
+        shown.push(record(&version, shapes::CustomResourceDefinitionVersion));
+    }
+    format!("[{}]", shown.join(","))
 }
 
 fn one_of(value: &str, supported: &[&str], path: &Path<'_>, errors: &mut Vec<FieldError>) {
@@ -525,11 +550,18 @@ fn stored_versions(definition: &Value, errors: &mut Vec<FieldError>) {
     let versions = list(&definition["spec"], "versions");
     let path = Path::ROOT.child("status");
     let path = path.child("storedVersions");
+    let shown = &definition["status"]["storedVersions"];
     if stored.is_empty() {
         let why = "must have at least one stored version";
-        let shown = definition["status"]["storedVersions"].clone();
-        errors.push(FieldError::invalid(path, shown, why));
+        errors.push(FieldError::invalid(path, shown.clone(), why));
         return;
+    }
+    let storage = versions.iter().filter(|v| v["storage"] == true);
+    for name in storage.map(|v| text(v, "name")) {
+        if !stored.iter().any(|stored| stored == name) {
+            let why = format!("must have the storage version {name}");
+            errors.push(FieldError::invalid(path, shown.clone(), why));
+        }
     }
     for (n, name) in stored.iter().enumerate() {
         if versions.iter().any(|v| &v["name"] == name) {

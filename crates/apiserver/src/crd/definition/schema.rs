@@ -14,6 +14,7 @@ use crate::crd::fieldpath;
 use crate::crd::formats::Format;
 use crate::crd::path::Path;
 use crate::crd::structural::{Additional, JsonType, ListType, Node, Pool, is_zero, parse};
+use crate::strategy::golang;
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 const REASONS: [&str; 4] = [
@@ -549,17 +550,14 @@ fn check_rules(node: &Arc<Node>, path: &Path<'_>, place: Place<'_>, errors: &mut
     let at = path.child("x-kubernetes-validations");
     for (n, rule) in node.rules.iter().enumerate() {
         let at = at.index(n);
-        let shown = super::check::rule_value(rule);
+        let shown = super::check::shown_rule(rule);
         match cel::try_rule(rule, node, place.is_root, place.times) {
             Err(RuleError::Rule(why)) => {
-                errors.push(FieldError::invalid(at.child("rule"), shown, why));
+                errors.push(golang::invalid(at.child("rule"), &shown, &why));
             }
             Err(RuleError::Message(why)) => {
-                errors.push(FieldError::invalid(
-                    at.child("messageExpression"),
-                    shown,
-                    why,
-                ));
+                let at = at.child("messageExpression");
+                errors.push(golang::invalid(at, &shown, &why));
             }
             Err(RuleError::TooExpensive(why)) => {
                 errors.push(FieldError::forbidden(at.child("rule"), why));

@@ -8,7 +8,7 @@ use super::volumes::{downward_file, key_to_path, mode, own_path};
 use crate::strategy::{
     field::Field,
     fill::text,
-    golang::{Member, Shape, record},
+    golang::{record, shapes},
     signers,
 };
 
@@ -26,14 +26,6 @@ const KEY_TYPES: [&str; 6] = [
     "ECDSAP384",
     "ECDSAP521",
     "ED25519",
-];
-
-const BUNDLE: [Member; 5] = [
-    Member("Name", "name", Shape::Plain),
-    Member("SignerName", "signerName", Shape::Plain),
-    Member("LabelSelector", "labelSelector", Shape::Plain),
-    Member("Optional", "optional", Shape::Plain),
-    Member("Path", "path", Shape::Text),
 ];
 
 pub(super) fn check(volume: &Field<'_, '_>) {
@@ -111,7 +103,7 @@ fn trust_bundle<'v>(part: &Field<'_, 'v>, volume: &Field<'_, 'v>, taken: &mut BT
     let (name, signer) = (part.at("name"), part.at("signerName"));
     match (name.is_set(), signer.is_set()) {
         (true, true) => {
-            let shown = record(part.value, &BUNDLE);
+            let shown = record(part.value, shapes::ClusterTrustBundleProjection);
             part.invalid_shown(&shown, "only one of name and signerName may be used");
         }
         (true, false) => {

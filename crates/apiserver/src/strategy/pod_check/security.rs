@@ -7,67 +7,8 @@ use serde_json::Value;
 use super::{CONTAINERS, Scope, volumes::descending, windows};
 use crate::strategy::{
     field::Field,
-    golang::{Member, Shape, record},
+    golang::{record, shapes},
 };
-
-const CAPABILITIES: [Member; 2] = [
-    Member("Add", "add", Shape::Plain),
-    Member("Drop", "drop", Shape::Plain),
-];
-
-const SELINUX: [Member; 4] = [
-    Member("User", "user", Shape::Text),
-    Member("Role", "role", Shape::Text),
-    Member("Type", "type", Shape::Text),
-    Member("Level", "level", Shape::Text),
-];
-
-const WINDOWS: [Member; 4] = [
-    Member(
-        "GMSACredentialSpecName",
-        "gmsaCredentialSpecName",
-        Shape::Plain,
-    ),
-    Member("GMSACredentialSpec", "gmsaCredentialSpec", Shape::Plain),
-    Member("RunAsUserName", "runAsUserName", Shape::Plain),
-    Member("HostProcess", "hostProcess", Shape::Plain),
-];
-
-const PROFILE: [Member; 2] = [
-    Member("Type", "type", Shape::Text),
-    Member("LocalhostProfile", "localhostProfile", Shape::Plain),
-];
-
-const CONTEXT: [Member; 12] = [
-    Member(
-        "Capabilities",
-        "capabilities",
-        Shape::Pointer(&CAPABILITIES),
-    ),
-    Member("Privileged", "privileged", Shape::Plain),
-    Member("SELinuxOptions", "seLinuxOptions", Shape::Pointer(&SELINUX)),
-    Member("WindowsOptions", "windowsOptions", Shape::Pointer(&WINDOWS)),
-    Member("RunAsUser", "runAsUser", Shape::Plain),
-    Member("RunAsGroup", "runAsGroup", Shape::Plain),
-    Member("RunAsNonRoot", "runAsNonRoot", Shape::Plain),
-    Member(
-        "ReadOnlyRootFilesystem",
-        "readOnlyRootFilesystem",
-        Shape::Plain,
-    ),
-    Member(
-        "AllowPrivilegeEscalation",
-        "allowPrivilegeEscalation",
-        Shape::Plain,
-    ),
-    Member("ProcMount", "procMount", Shape::Plain),
-    Member("SeccompProfile", "seccompProfile", Shape::Pointer(&PROFILE)),
-    Member(
-        "AppArmorProfile",
-        "appArmorProfile",
-        Shape::Pointer(&PROFILE),
-    ),
-];
 
 /// Profiles of both kinds.
 const PROFILES: [&str; 3] = ["Localhost", "RuntimeDefault", "Unconfined"];
@@ -98,12 +39,12 @@ pub(super) fn container_context(scope: &Scope<'_>, context: &Field<'_, '_>) {
     if *context.at("allowPrivilegeEscalation").value == false {
         if context.at("privileged").is_true() {
             let detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
-            context.invalid_shown(&record(context.value, &CONTEXT), detail);
+            context.invalid_shown(&record(context.value, shapes::SecurityContext), detail);
         }
         let added = context.at("capabilities.add").list();
         for _ in added.iter().filter(|name| *name == "CAP_SYS_ADMIN") {
             let detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN";
-            context.invalid_shown(&record(context.value, &CONTEXT), detail);
+            context.invalid_shown(&record(context.value, shapes::SecurityContext), detail);
         }
     }
     windows::options(&context.at("windowsOptions"));
@@ -153,7 +94,7 @@ fn seccomp(profile: &Field<'_, '_>) {
         (true, true) => descending(&path),
         (false, true) => {
             let detail = "can only be set when seccomp type is Localhost";
-            path.invalid_shown(&record(profile.value, &PROFILE), detail);
+            path.invalid_shown(&record(profile.value, shapes::SeccompProfile), detail);
         }
         (false, false) => {}
     }
