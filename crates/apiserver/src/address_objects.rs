@@ -9,15 +9,12 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use bytes::Bytes;
 use flotilla_machinery::status::Status;
 use http::{Method, Request};
-use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
-use tower::Service as _;
 
 use crate::{
-    access::Identity,
+    errand,
     service::Service,
     store::{Object, ObjectKey, ResourceKey, State},
 };
@@ -157,33 +154,14 @@ async fn send(service: &Service, method: Method, name: &str, body: &Value) -> Re
         "" => PATH.to_owned(),
         name => format!("{PATH}/{name}"),
     };
-    let body = match body {
-        Value::Null => Bytes::new(),
-        body => body.to_string().into(),
-    };
     let request = Request::builder()
         .method(method)
         .uri(path)
         .header(http::header::CONTENT_TYPE, "application/json")
-        .header(http::header::USER_AGENT, "kube-apiserver")
-        .extension(Identity::internal("system:apiserver"))
-        .body(Full::new(body))
-        .map_err(Status::internal)?;
-    let response = match service.clone().call(request).await {
-        Ok(response) => response,
-        Err(never) => match never {},
-    };
-    let code = response.status();
-    // Made or removed by somebody else already is as good.
-    if code.is_success() || matches!(code.as_u16(), 404 | 409) {
-        return Ok(());
+        .header(http::header::USER_AGENT, "kube-apiserver");
+    match errand::send(service, errand::SERVER, request, body).await {
+        // Made or removed by somebody else already is as good.
+        Err(status) if matches!(status.code, 404 | 409) => Ok(()),
+        result => result,
     }
-    let bytes = match response.into_body().collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(never) => match never {},
-    };
-    let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    Err(Status::internal(
-        answer["message"].as_str().unwrap_or("no answer"),
-    ))
 }

@@ -1,19 +1,18 @@
 //! The objects every cluster has from the first moment: four namespaces, the `kubernetes` service
-//! with its endpoints, two priority classes, the CA for extensions, and the system's roles.
+//! with its endpoints, two priority classes, the CA for extensions, the system's roles, and the
+//! suggested flow schemas with their priority levels.
 
 use std::net::{IpAddr, SocketAddr};
 
-use bytes::Bytes;
 use flotilla_machinery::status::{Reason, Status};
 use http::{Method, Request};
-use http_body_util::{BodyExt, Full};
 use ipnet::IpNet;
 use serde_json::{Value, json};
-use tower::Service as _;
 
 use crate::{
-    access::Identity,
     auth::bootstrap::{must_be_replaced, policy, reconcile},
+    errand,
+    flow::{self, defaults},
     meta,
     service::Service,
     store::{ObjectKey, ResourceKey},
@@ -63,7 +62,8 @@ pub(crate) async fn run(
         let classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
         ensure(service, classes, priority_class(class))
     }));
-    futures::future::try_join4(kubernetes, roles(service), authentication, classes).await?;
+    let flows = flows(service);
+    futures::future::try_join5(kubernetes, roles(service), authentication, classes, flows).await?;
     let Some(address) = listening else {
         return Ok(());
     };
@@ -163,6 +163,37 @@ async fn reconciled(service: &Service, wanted: &Value) -> Result<(), Status> {
     }
 }
 
+/// Priority levels and flow schemas.
+async fn flows(service: &Service) -> Result<(), Status> {
+    let objects = defaults::objects();
+    let written = objects.iter().map(|object| flow_object(service, object));
+    futures::future::try_join_all(written).await?;
+    Ok(())
+}
+
+async fn flow_object(service: &Service, wanted: &Value) -> Result<(), Status> {
+    let plural = match wanted["kind"].as_str() {
+        Some("FlowSchema") => "flowschemas",
+        _ => "prioritylevelconfigurations",
+    };
+    let name = meta::text(wanted, "name");
+    let collection = format!("/apis/{}/v1/{plural}", flow::GROUP);
+    let query = format!("fieldManager={}", defaults::MANAGER);
+    let state = service.engine().store.state();
+    let key = ResourceKey::new(flow::GROUP, plural);
+    let Some(found) = state.get(&key, &ObjectKey::new("", name)) else {
+        return ensure(service, &format!("{collection}?{query}"), wanted.clone()).await;
+    };
+    let found: Value = serde_json::from_slice(&found.body).map_err(Status::internal)?;
+    match defaults::revise(&found, wanted) {
+        Some(revised) => {
+            let one = format!("{collection}/{name}?{query}");
+            request(service, Method::PUT, &one, &revised).await
+        }
+        None => Ok(()),
+    }
+}
+
 fn kubernetes_service(address: IpAddr) -> Value {
     json!({
         "apiVersion": "v1",
@@ -255,42 +286,9 @@ async fn request(
     path: &str,
     object: &Value,
 ) -> Result<(), Status> {
-    let body = if object.is_null() {
-        Bytes::new()
-    } else {
-        object.to_string().into()
-    };
-    let body = Full::new(body);
-    let mut request = Request::new(body);
-    *request.method_mut() = method;
-    *request.uri_mut() = path.parse().map_err(Status::internal)?;
-    request
-        .extensions_mut()
-        .insert(Identity::internal("system:apiserver"));
-    request.headers_mut().insert(
-        http::header::USER_AGENT,
-        "kube-apiserver".parse().map_err(Status::internal)?,
-    );
-    let response = match service.clone().call(request).await {
-        Ok(response) => response,
-        Err(never) => match never {},
-    };
-    if response.status().is_success() {
-        return Ok(());
-    }
-    let code = response.status().as_u16();
-    let bytes = match response.into_body().collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(never) => match never {},
-    };
-    let status: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    let reason = match status["reason"].as_str() {
-        Some("AlreadyExists") => Reason::AlreadyExists,
-        other => Reason::Other(other.unwrap_or("").to_owned()),
-    };
-    Err(Status::new(
-        code,
-        reason,
-        status["message"].as_str().unwrap_or(""),
-    ))
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(http::header::USER_AGENT, "kube-apiserver");
+    errand::send(service, errand::SERVER, request, object).await
 }

@@ -23,7 +23,7 @@ use crate::{
     bootstrap,
     crd::cleanup,
     engine::{Engine, Limits},
-    kubeconfig,
+    flow, kubeconfig,
     pki::{self, Pki},
     serve,
     service::Service,
@@ -157,6 +157,7 @@ impl ApiServer {
             tokio::spawn(tick(service.engine().clone())),
             tokio::spawn(cleanup::run(service.clone())),
             tokio::spawn(address_objects::run(service.clone())),
+            tokio::spawn(flow::run(service.clone())),
         ];
         if let Some(listener) = listener {
             let serving = Arc::new(serve::Serving::new(&pki.serving)?);

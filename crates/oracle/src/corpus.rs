@@ -9,10 +9,11 @@
 //! ```
 //! `~` is the story's own namespace of group "" (`~apps/v1/deployments` that of another group), `PATCH+merge|json|strategic|apply`
 //! choose the content type. Beside the request may stand `keep` (parts of the answer that later entries use as `${name}`; `${ns}` is the namespace), `as`
-//! (impersonation), `type`, `accept` and `repeat`.
+//! (impersonation), `type`, `accept`, `repeat` and `until` (a JSON pointer, or one with `=` and text behind it: the request is sent
+//! again until the answer has something, or this, there; only the last answer counts. For what a server does a moment later).
 //!
 //! Two kinds of entry stand for many requests. `cases` sends a base object once for each set of changes to it, `life` takes an object
-//! through everything one can do to an object.
+//! through everything one can do to an object; `settles` is the `until` of its first GET.
 
 mod life;
 
@@ -47,6 +48,17 @@ pub struct Request {
     pub body: Option<Body>,
     /// Names of parts of the answer, as JSON pointers.
     pub keep: BTreeMap<String, String>,
+    /// What the answer must have before the story goes on.
+    pub until: Option<Until>,
+}
+
+/// Something that an answer has sooner or later.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Until {
+    /// Where, as a JSON pointer.
+    pub pointer: String,
+    /// Which text; anything if it does not say.
+    pub text: Option<String>,
 }
 
 /// What a request carries.
@@ -66,6 +78,25 @@ impl Request {
             title = title.replacen("PATCH", &format!("PATCH+{patch}"), 1);
         }
         title
+    }
+}
+
+impl Until {
+    fn parse(text: &str) -> Self {
+        let (pointer, text) = match text.split_once('=') {
+            Some((pointer, text)) => (pointer, Some(text.to_owned())),
+            None => (text, None),
+        };
+        Self {
+            pointer: pointer.to_owned(),
+            text,
+        }
+    }
+
+    /// Whether a body has it.
+    pub fn is_in(&self, body: &Value) -> bool {
+        let found = body.pointer(&self.pointer);
+        found.is_some_and(|found| self.text.as_ref().is_none_or(|text| found == text))
     }
 }
 
@@ -114,8 +145,13 @@ fn spell_out(mut entry: Map<String, Value>) -> Result<Vec<Request>> {
         let path = path.as_str().context("`life` is a path")?;
         let object = entry.remove("object").context("`life` needs an `object`")?;
         let change = entry.remove("change").context("`life` needs a `change`")?;
+        let settles = entry.remove("settles");
         ensure!(entry.is_empty(), "unknown keys beside `life`: {entry:?}");
-        return life::of(path, &object, &change);
+        let mut requests = life::of(path, &object, &change)?;
+        if let Some(first) = requests.iter_mut().find(|request| request.method == "GET") {
+            first.until = settles.as_ref().and_then(Value::as_str).map(Until::parse);
+        }
+        return Ok(requests);
     }
     if let Some(line) = entry.remove("cases") {
         return cases(line.as_str().context("`cases` is a request")?, entry);
@@ -164,6 +200,7 @@ fn options(request: &mut Request, entry: Map<String, Value>) -> Result<usize> {
         match key.as_str() {
             "type" => request.content_type = Some(text()?),
             "accept" => request.accept = Some(text()?),
+            "until" => request.until = Some(Until::parse(&text()?)),
             "as" => request.impersonate = text()?.split_whitespace().map(str::to_owned).collect(),
             "keep" => request.keep = serde_json::from_value(value)?,
             "repeat" => repeat = value.as_u64().context("`repeat` is a number")?.try_into()?,

@@ -18,6 +18,9 @@ const USER_AGENT: &str = "oracle/1.0";
 /// How long an answer may take; watches in stories end after a second.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long to wait before asking again for what a server does after it has answered.
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// What came back, without what differs between servers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
@@ -80,6 +83,26 @@ async fn send(
     kept: &mut HashMap<String, String>,
     mask: &mut Mask,
 ) -> Result<Answer> {
+    let mut answer = ask(client, request, kept).await?;
+    while let Some(until) = &request.until
+        && !until.is_in(&answer.body)
+    {
+        tokio::time::sleep(PAUSE).await;
+        answer = ask(client, request, kept).await?;
+    }
+    for (name, pointer) in &request.keep {
+        let part = answer.body.pointer(pointer).and_then(Value::as_str);
+        kept.insert(name.clone(), part.unwrap_or_default().to_owned());
+    }
+    Ok(Answer {
+        warnings: answer.warnings.iter().map(|text| mask.text(text)).collect(),
+        body: mask.body(answer.body),
+        ..answer
+    })
+}
+
+/// Sends a request once; the answer is as it came.
+async fn ask(client: &Client, request: &Request, kept: &HashMap<String, String>) -> Result<Answer> {
     let mut built = http::Request::builder()
         .method(request.method.as_str())
         .uri(fill(&request.target, kept))
@@ -119,18 +142,11 @@ async fn send(
         true => serde_saphyr::from_str(&String::from_utf8_lossy(&bytes))?,
         false => read(&bytes),
     };
-    for (name, pointer) in &request.keep {
-        let part = body.pointer(pointer).and_then(Value::as_str);
-        kept.insert(name.clone(), part.unwrap_or_default().to_owned());
-    }
     Ok(Answer {
         code: parts.status.as_u16(),
         content_type,
-        warnings: header("warning")
-            .iter()
-            .map(|text| mask.text(text))
-            .collect(),
-        body: mask.body(body),
+        warnings: header("warning"),
+        body,
     })
 }
 

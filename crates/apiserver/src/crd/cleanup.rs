@@ -11,16 +11,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use bytes::Bytes;
 use flotilla_machinery::status::Status;
 use http::{Method, Request};
-use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
-use tower::Service as _;
 
 use super::definition::{self, CLEANUP_FINALIZER, names};
 use super::resource::is_established;
-use crate::access::Identity;
+use crate::errand;
 use crate::service::Service;
 use crate::store::{Object, ResourceKey};
 
@@ -169,27 +166,9 @@ async fn send(service: &Service, method: Method, path: &str, body: &Value) -> Re
     let request = Request::builder()
         .method(method)
         .uri(path)
-        .header(http::header::CONTENT_TYPE, media)
-        .extension(Identity::internal(NAME))
-        .body(Full::new(Bytes::from(body.to_string())))
-        .map_err(Status::internal)?;
-    let mut service = service.clone();
-    let response = match service.call(request).await {
-        Ok(response) => response,
-        Err(never) => match never {},
-    };
-    let code = response.status();
-    if code.is_success() || code == http::StatusCode::NOT_FOUND {
-        return Ok(());
+        .header(http::header::CONTENT_TYPE, media);
+    match errand::send(service, NAME, request, body).await {
+        Err(status) if status.code == 404 => Ok(()),
+        result => result,
     }
-    let bytes = response
-        .into_body()
-        .collect()
-        .await
-        .map_err(Status::internal)?
-        .to_bytes();
-    let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    Err(Status::internal(
-        answer["message"].as_str().unwrap_or("no answer"),
-    ))
 }

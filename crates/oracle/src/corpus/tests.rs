@@ -10,6 +10,7 @@ fn entries_are_spelled_out() {
 - PATCH+merge ~apps/v1/deployments/d: {spec: {replicas: 2}}
   as: bob team-a
 - GET /version:
+  until: /major=1
 - cases: POST ~/pods?dryRun=All
   base: {spec: {containers: [{name: a}], restartPolicy: Always}}
   with:
@@ -36,6 +37,14 @@ fn entries_are_spelled_out() {
         json!({"spec": {"containers": [{"name": "a"}, {"name": "b"}]}})
     );
     assert_eq!(story.requests[1].impersonate, ["bob", "team-a"]);
+    let until = story.requests[2].until.as_ref().unwrap();
+    for (body, is_there) in [
+        (json!({"major": "1"}), true),
+        (json!({"major": "2"}), false),
+        (json!("404"), false),
+    ] {
+        assert_eq!(until.is_in(&body), is_there, "{body}");
+    }
 }
 
 #[test]
