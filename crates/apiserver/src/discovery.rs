@@ -196,7 +196,8 @@ fn resources(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     let mut entries = Vec::new();
     for row in rows {
         entries.push(resource(row));
-        entries.extend(row.subresources.iter().map(|sub| subresource(row, sub)));
+        let subresources = in_order(row);
+        entries.extend(subresources.iter().map(|sub| subresource(row, sub)));
     }
     let mut list = json!({
         "kind": "APIResourceList",
@@ -294,12 +295,7 @@ fn aggregated_resource(row: &Resource) -> Value {
         "verbs": own_verbs(row),
     });
     names(&mut entry, row);
-    let mut subresources: Vec<&Subresource> = row.subresources.iter().collect();
-    if row.custom.is_some() {
-        // Upstream puts together what custom resources have by hand: status, then scale.
-        subresources.sort_by_key(|sub| &*sub.name != "status");
-    }
-    let subresources: Vec<Value> = subresources
+    let subresources: Vec<Value> = in_order(row)
         .iter()
         .map(|sub| {
             json!({
@@ -313,6 +309,16 @@ fn aggregated_resource(row: &Resource) -> Value {
         entry["subresources"] = subresources.into();
     }
     entry
+}
+
+/// Subresources as documents list them.
+fn in_order(row: &Resource) -> Vec<&Subresource> {
+    let mut subresources: Vec<&Subresource> = row.subresources.iter().collect();
+    if row.custom.is_some() {
+        // Upstream puts together what custom resources have by hand: status, then scale.
+        subresources.sort_by_key(|sub| &*sub.name != "status");
+    }
+    subresources
 }
 
 /// Built-in resources leave out the group and version of the list they stand in.

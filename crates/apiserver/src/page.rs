@@ -6,7 +6,10 @@
 //!
 //! Source: Kubernetes v1.35, apiserver `pkg/storage/continue.go`.
 
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use base64::{
+    Engine, alphabet,
+    engine::{GeneralPurpose, general_purpose::NO_PAD, general_purpose::URL_SAFE_NO_PAD},
+};
 use flotilla_machinery::status::Status;
 use serde_json::{Value, json};
 
@@ -22,6 +25,12 @@ pub struct Token {
     /// First key of the page, inclusive.
     pub start: ObjectKey,
 }
+
+/// Base64 as Go reads it, where the last letter may have bits that mean nothing.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::URL_SAFE,
+    NO_PAD.with_decode_allow_trailing_bits(true),
+);
 
 /// The token of the page behind `last`; `namespace` is the list's, or `None` for all.
 pub fn encode(rev: Option<u64>, last: &ObjectKey, namespace: Option<&str>) -> String {
@@ -40,11 +49,14 @@ pub fn encode(rev: Option<u64>, last: &ObjectKey, namespace: Option<&str>) -> St
 /// # Errors
 /// 400 when it was not made by [`encode`], or climbs out of the list with `..`.
 pub fn decode(token: &str, namespace: Option<&str>) -> Result<Token, Status> {
-    let invalid = |why: &str| Status::bad_request(format!("continue key is not valid: {why}"));
-    let bytes = URL_SAFE_NO_PAD
+    let invalid = |why: &str| {
+        let text = format!("invalid continue token: continue key is not valid: {why}");
+        Status::bad_request(text)
+    };
+    let bytes = LENIENT
         .decode(token.trim_end_matches('='))
         .map_err(|_| invalid("illegal base64 data"))?;
-    let token: Value = serde_json::from_slice(&bytes).map_err(|_| invalid("not JSON"))?;
+    let token: Value = serde_json::from_slice(&bytes).map_err(|_| invalid(&not_json(&bytes)))?;
     if token["v"] != VERSION {
         return Err(invalid(&format!(
             "server does not recognize this encoded version {}",
@@ -67,6 +79,20 @@ pub fn decode(token: &str, namespace: Option<&str>) -> Result<Token, Status> {
         (Some(_), Some(_)) => return Err(invalid("it belongs to another list")),
     };
     Ok(Token { rev, start })
+}
+
+/// Why bytes are no JSON, in Go's words if the first byte says it.
+fn not_json(bytes: &[u8]) -> String {
+    let shown = match bytes.first() {
+        None => return "unexpected end of JSON input".to_owned(),
+        Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => {
+            return "not JSON".to_owned();
+        }
+        Some(&first @ 0x80..=0xa0) => format!("\\u{first:04x}"),
+        Some(&first) if first.is_ascii_control() => format!("\\x{first:02x}"),
+        Some(&first) => char::from(first).to_string(),
+    };
+    format!("invalid character '{shown}' looking for beginning of value")
 }
 
 #[cfg(test)]

@@ -130,13 +130,13 @@ fn discover(engine: &Engine, path: &str, parts: &Parts) -> Result<Response<Body>
         None => "",
     };
     let in_group = path.starts_with("/apis/") || path.starts_with("/api/");
-    if in_group && registry.rows().iter().any(|row| &*row.group == group) {
+    if in_group && registry.has_built_in(group) {
         return Err(Status::unknown_resource());
     }
     Ok(absent())
 }
 
-/// The answer for paths of no group that is served; upstream's router speaks plain text here.
+/// The answer for paths of no built-in group; upstream's router speaks plain text here.
 pub(crate) fn absent() -> Response<Body> {
     let body = body::full("404 page not found\n");
     render::with_type(StatusCode::NOT_FOUND, TEXT, body)

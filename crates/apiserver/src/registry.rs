@@ -397,6 +397,12 @@ impl Registry {
             .any(|r| r.group.as_ref() == group && r.version.as_ref() == version)
     }
 
+    /// Whether a group has built-in kinds.
+    pub fn has_built_in(&self, group: &str) -> bool {
+        let mut built_in = self.rows.iter().filter(|row| row.custom.is_none());
+        built_in.any(|row| *row.group == *group)
+    }
+
     fn insert(&mut self, row: Arc<Resource>) {
         let path = [row.group.clone(), row.version.clone(), row.plural.clone()];
         let kind = [row.group.clone(), row.version.clone(), row.kind.clone()];

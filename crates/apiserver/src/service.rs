@@ -219,7 +219,7 @@ where
     if !info.is_resource {
         return paths::serve(&engine, &info, &parts).await;
     }
-    if !is_group_served(&engine, &info) {
+    if !is_known(&engine, &info) {
         return Ok(paths::absent());
     }
     let deadline = engine.limits.deadline;
@@ -258,13 +258,11 @@ where
     Ok(response)
 }
 
-/// Whether there is anything at all in the group of a request.
-fn is_group_served(engine: &Engine, info: &RequestInfo) -> bool {
+/// Whether a request is for something served, or for something else in a group that is built in.
+fn is_known(engine: &Engine, info: &RequestInfo) -> bool {
     let registry = engine.registry(&engine.store.state());
-    registry
-        .get(&info.group, &info.version, &info.resource)
-        .is_some()
-        || registry.rows().iter().any(|row| *row.group == *info.group)
+    let found = registry.get(&info.group, &info.version, &info.resource);
+    found.is_some() || registry.has_built_in(&info.group)
 }
 
 async fn dispatch(call: &Call) -> Result<Response<Body>, Status> {

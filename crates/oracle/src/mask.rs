@@ -131,6 +131,14 @@ impl Mask {
                     column.remove("description");
                 });
         }
+        if map.contains_key("incomplete") {
+            // What somebody may do; kube-apiserver walks a map of bindings to find out.
+            for rules in ["resourceRules", "nonResourceRules"] {
+                if let Some(Value::Array(rules)) = map.get_mut(rules) {
+                    rules.sort_by_key(Value::to_string);
+                }
+            }
+        }
         if let Some(Value::Array(rows)) = map.get_mut("rows") {
             for cell in rows
                 .iter_mut()

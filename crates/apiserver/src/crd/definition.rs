@@ -157,6 +157,15 @@ fn settle(cx: &Context<'_>, object: &mut Value) {
             stored.push(name.into());
         }
     }
+    if cx.dry_run {
+        // Nothing is served after a dry run, so it must not say that something is established.
+        let nothing = json!({"kind": "", "plural": ""});
+        if let Some(status) = object["status"].as_object_mut() {
+            status.entry("acceptedNames").or_insert(nothing);
+            status.entry("conditions").or_insert(Value::Null);
+        }
+        return;
+    }
     let group = object["spec"]["group"].as_str().unwrap_or("").to_owned();
     let own = object["metadata"]["name"].as_str().unwrap_or("").to_owned();
     let taken = names::taken(&of_group(cx.state, &group, &own));

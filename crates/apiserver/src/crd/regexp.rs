@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 use regex::{Regex, RegexBuilder};
+use regex_syntax::ast::ErrorKind;
 
 /// Most memory one compiled pattern may use, in bytes; a larger one does not compile.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
@@ -61,23 +62,71 @@ impl PartialEq for Pattern {
 /// Compiles a Go pattern.
 ///
 /// # Errors
-/// What is wrong with it, in the words of the `regex` crate's last line.
+/// What is wrong with it, in Go's words.
 pub fn compile(pattern: &str) -> Result<Regex, String> {
-    RegexBuilder::new(&translate(pattern))
+    let translated = translate(pattern);
+    let built = RegexBuilder::new(&translated)
         .size_limit(COMPILED_BYTES_MAX)
         .dfa_size_limit(CACHE_BYTES_MAX)
-        .build()
-        .map_err(|error| match error {
-            regex::Error::CompiledTooBig(_) => {
-                format!("error parsing regexp: expression too large: `{pattern}`")
-            }
-            other => {
-                let text = other.to_string();
-                let last = text.lines().last().unwrap_or_default();
-                let why = last.strip_prefix("error: ").unwrap_or(last);
-                format!("error parsing regexp: {why}: `{pattern}`")
-            }
-        })
+        .build();
+    built.map_err(|error| {
+        let (why, part) = match error {
+            regex::Error::CompiledTooBig(_) => ("expression too large", pattern),
+            _ => blame(pattern, &translated),
+        };
+        format!("error parsing regexp: {why}: `{part}`")
+    })
+}
+
+/// What is wrong with a pattern, and which part of it.
+fn blame<'p>(pattern: &'p str, translated: &'p str) -> (&'static str, &'p str) {
+    const PERL: &str = "invalid or unsupported Perl syntax";
+    const CAPTURE: &str = "invalid named capture";
+    const ESCAPE: &str = "invalid escape sequence";
+    let error = match regex_syntax::Parser::new().parse(translated) {
+        Err(regex_syntax::Error::Parse(error)) => error,
+        // A class of characters that nobody has.
+        Err(regex_syntax::Error::Translate(error)) => {
+            let span = error.span();
+            let part = &translated[span.start.offset..span.end.offset];
+            return ("invalid character class range", part);
+        }
+        _ => return ("internal error", pattern),
+    };
+    let span = error.span();
+    let part = &translated[span.start.offset..span.end.offset];
+    let rest = &translated[span.start.offset..];
+    let since = |opening: char| {
+        let start = translated[..span.start.offset].rfind(opening);
+        &translated[start.unwrap_or(0)..]
+    };
+    match error.kind() {
+        ErrorKind::GroupUnclosed => ("missing closing )", pattern),
+        ErrorKind::GroupUnopened => ("unexpected )", pattern),
+        ErrorKind::ClassUnclosed => ("missing closing ]", rest),
+        ErrorKind::ClassRangeInvalid => ("invalid character class range", part),
+        ErrorKind::RepetitionMissing => {
+            let is_lazy = rest.get(1..).is_some_and(|after| after.starts_with('?'));
+            let operator = rest.get(..1 + usize::from(is_lazy)).unwrap_or(rest);
+            ("missing argument to repetition operator", operator)
+        }
+        ErrorKind::RepetitionCountInvalid => ("invalid repeat count", part),
+        ErrorKind::EscapeUnexpectedEof => ("trailing backslash at end of expression", ""),
+        ErrorKind::EscapeUnrecognized | ErrorKind::UnsupportedBackreference => (ESCAPE, part),
+        ErrorKind::EscapeHexInvalid | ErrorKind::EscapeHexInvalidDigit => {
+            let whole = since('\\');
+            (ESCAPE, &whole[..whole.len() - rest.len() + part.len()])
+        }
+        ErrorKind::UnsupportedLookAround if part.starts_with("(?<") => (CAPTURE, rest),
+        ErrorKind::UnsupportedLookAround => (PERL, part),
+        ErrorKind::GroupNameUnexpectedEof | ErrorKind::GroupNameInvalid => (CAPTURE, since('(')),
+        ErrorKind::FlagUnrecognized => {
+            let whole = since('(');
+            (PERL, &whole[..whole.len() - rest.len() + part.len()])
+        }
+        ErrorKind::NestLimitExceeded(_) => ("expression nests too deeply", pattern),
+        _ => (PERL, pattern),
+    }
 }
 
 /// Rewrites Go's syntax into that of the `regex` crate.

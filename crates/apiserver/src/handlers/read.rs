@@ -136,7 +136,7 @@ pub(crate) async fn select(
             objects = convert::views(&call.engine, &call.resource, objects).await?;
         }
         objects.retain(|object| filter.matches(object));
-        let metadata = json!({"resourceVersion": source.rev.to_string()});
+        let metadata = list_metadata(call, source.rev).into();
         return Ok(Page { objects, metadata });
     }
     let candidates = in_order(&source.objects, namespace, source.start.as_ref());
@@ -169,22 +169,29 @@ pub(crate) async fn select(
         };
         (objects, n_left)
     };
-    let mut metadata = Map::new();
-    metadata.insert("resourceVersion".to_owned(), source.rev.to_string().into());
+    let mut metadata = list_metadata(call, source.rev);
     if let Some(last) = objects.last().filter(|_| n_left > 0) {
         let token = page::encode(source.pinned.then_some(source.rev), &last.key, namespace);
         metadata.insert("continue".to_owned(), token.into());
         if counted {
             metadata.insert("remainingItemCount".to_owned(), n_left.into());
         }
-    } else if call.resource.custom.is_some() {
-        // Upstream builds these lists by hand, and writes the token always.
-        metadata.insert("continue".to_owned(), "".into());
     }
     Ok(Page {
         objects,
         metadata: metadata.into(),
     })
+}
+
+/// The metadata of a list that ends with this page.
+fn list_metadata(call: &Call, rev: u64) -> Map<String, Value> {
+    let mut metadata = Map::new();
+    metadata.insert("resourceVersion".to_owned(), rev.to_string().into());
+    if call.resource.custom.is_some() && matches!(call.accepted.shape, As::Object) {
+        // Upstream builds these lists by hand, and writes the token always.
+        metadata.insert("continue".to_owned(), "".into());
+    }
+    metadata
 }
 
 /// Refuses revisions that do not exist yet. Memory is the truth, so waiting would not help.

@@ -302,3 +302,6 @@ fn indented(json: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests;

@@ -46,6 +46,11 @@ fn lists_tables_and_texts() {
         mask.body(json!({"items": [], "metadata": {"resourceVersion": "9"}}))["metadata"],
         json!({"resourceVersion": "HERE"})
     );
+    let rules = json!({"incomplete": false, "resourceRules": [{"verbs": ["b"]}, {"verbs": ["a"]}]});
+    assert_eq!(
+        mask.body(rules)["resourceRules"],
+        json!([{"verbs": ["a"]}, {"verbs": ["b"]}])
+    );
     for (text, want) in [
         ("at 2026-01-02T03:04:05.000006Z", "at TIME"),
         ("token eyJhbGciOiJ9.eyJhdWQi.c2ln_x", "token TOKEN"),

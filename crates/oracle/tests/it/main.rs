@@ -44,7 +44,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 /// How many answers are equal so far; goes up only.
-const EQUAL_MIN: u32 = 2663;
+const EQUAL_MIN: u32 = 2681;
 
 /// As many answers as before are equal to kube-apiserver's, each that is not has a reason in `oracle/known.yaml`, and each row there
 /// explains a difference. What differs without a reason is written to `unequal.txt`.
