@@ -4,7 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-const TARGETS: [(&str, fn(&[u8])); 4] = [
+type Target = (&'static str, fn(&[u8]));
+
+const TARGETS: [Target; 4] = [
     ("tokens", tokens),
     ("yamls", yamls),
     ("jsons", jsons),
