@@ -84,11 +84,16 @@ async fn send(
     mask: &mut Mask,
 ) -> Result<Answer> {
     let mut answer = ask(client, request, kept).await?;
-    while let Some(until) = &request.until
-        && !until.is_in(&answer.body)
-    {
-        tokio::time::sleep(PAUSE).await;
-        answer = ask(client, request, kept).await?;
+    if let Some(until) = &request.until {
+        let settled = async {
+            while !until.is_in(&answer.body) {
+                tokio::time::sleep(PAUSE).await;
+                answer = ask(client, request, kept).await?;
+            }
+            Ok::<_, anyhow::Error>(())
+        };
+        let settled = tokio::time::timeout(PATIENCE, settled).await;
+        settled.with_context(|| format!("{} never has {until:?}", request.target))??;
     }
     for (name, pointer) in &request.keep {
         let part = answer.body.pointer(pointer).and_then(Value::as_str);
