@@ -42,6 +42,9 @@ pub struct Metrics {
     pub watch_events: Family<ResourceLabels, Counter>,
     /// Sizes of the events sent to watches, in bytes.
     pub watch_event_sizes: Family<ResourceLabels, Histogram>,
+    lists: Family<ListLabels, Counter>,
+    listed_from: Family<ListLabels, Counter>,
+    listed: Family<ReturnedLabels, Counter>,
     conversions: Family<ConversionLabels, Counter>,
     conversion_durations: Family<ConversionLabels, Histogram>,
     /// Panics that were caught while serving a request.
@@ -131,10 +134,38 @@ pub struct ResourceLabels {
     pub resource: String,
 }
 
+/// Labels of lists. There is no index to name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ListLabels {
+    group: String,
+    resource: String,
+    index: &'static str,
+}
+
+/// Labels of what lists gave.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReturnedLabels {
+    group: String,
+    resource: String,
+}
+
+/// One resource at the moment somebody looks.
+pub(crate) struct Stored<'a> {
+    pub(crate) key: &'a ResourceKey,
+    /// Stored objects.
+    pub(crate) n_objects: usize,
+    /// Changes since the start. Each is seen by whoever watches, so that none waits to be dispatched.
+    pub(crate) n_events: u64,
+    /// Revision of the newest change.
+    pub(crate) revision: u64,
+}
+
 /// What is counted at the moment somebody looks.
 pub(crate) struct Now<'a> {
-    /// Stored objects by resource.
-    pub(crate) objects: Vec<(&'a ResourceKey, usize)>,
+    /// What is stored, by resource.
+    pub(crate) stored: Vec<Stored<'a>>,
+    /// Changes that are kept of a resource at most.
+    pub(crate) events_max: usize,
     /// Requests being served, by kind.
     pub(crate) in_flight: [(&'static str, usize); 2],
     /// Revision of the newest write.
@@ -158,6 +189,9 @@ impl Default for Metrics {
             long_running: Family::default(),
             watch_events: Family::default(),
             watch_event_sizes: Family::new_with_constructor(|| Histogram::new(EVENTS)),
+            lists: Family::default(),
+            listed_from: Family::default(),
+            listed: Family::default(),
             conversions: Family::default(),
             conversion_durations: Family::new_with_constructor(new_durations as fn() -> Histogram),
             panics: Counter::default(),
@@ -212,6 +246,21 @@ impl Metrics {
             self.watch_event_sizes.clone(),
         );
         registry.register(
+            "apiserver_cache_list",
+            "Lists of objects",
+            self.lists.clone(),
+        );
+        registry.register(
+            "apiserver_cache_list_fetched_objects",
+            "Objects that were looked at for lists",
+            self.listed_from.clone(),
+        );
+        registry.register(
+            "apiserver_cache_list_returned_objects",
+            "Objects that lists gave",
+            self.listed.clone(),
+        );
+        registry.register(
             "apiserver_conversion_webhook_request",
             "Calls of conversion webhooks",
             self.conversions.clone(),
@@ -256,6 +305,24 @@ impl Metrics {
             removed_release: String::new(),
         };
         self.deprecated.get_or_create(&labels).set(1);
+    }
+
+    /// Counts a list that looked at `n_fetched` objects and gave `n_returned`.
+    pub(crate) fn observe_list(&self, key: &ResourceKey, n_fetched: usize, n_returned: usize) {
+        let labels = ListLabels {
+            group: key.group.to_string(),
+            resource: key.plural.to_string(),
+            index: "",
+        };
+        self.lists.get_or_create(&labels).inc();
+        let fetched = self.listed_from.get_or_create(&labels);
+        fetched.inc_by(n_fetched as u64);
+        let labels = ReturnedLabels {
+            group: labels.group,
+            resource: labels.resource,
+        };
+        let returned = self.listed.get_or_create(&labels);
+        returned.inc_by(n_returned as u64);
     }
 
     /// Counts a call of a conversion webhook.
@@ -323,22 +390,75 @@ impl RequestLabels {
     }
 }
 
+/// Name, description and type of a family, and its value for one resource.
+type PerResource = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&Now<'_>, &Stored<'_>) -> u64,
+);
+
 impl Now<'_> {
+    /// Upstream's watch cache is our store with its history.
+    const PER_RESOURCE: [PerResource; 6] = [
+        (
+            "apiserver_resource_objects",
+            "Stored objects",
+            "gauge",
+            |_, stored| stored.n_objects as u64,
+        ),
+        (
+            "apiserver_watch_cache_capacity",
+            "Changes that are kept at most",
+            "gauge",
+            |now, _| now.events_max as u64,
+        ),
+        (
+            "apiserver_watch_cache_events_dispatched",
+            "Changes that watches could see",
+            "counter",
+            |_, stored| stored.n_events,
+        ),
+        (
+            "apiserver_watch_cache_events_received",
+            "Changes since the start",
+            "counter",
+            |_, stored| stored.n_events,
+        ),
+        (
+            "apiserver_watch_cache_initializations",
+            "How often the history was begun",
+            "counter",
+            |_, _| 1,
+        ),
+        (
+            "apiserver_watch_cache_resource_version",
+            "Revision of the newest change",
+            "gauge",
+            |_, stored| stored.revision,
+        ),
+    ];
+
     fn write(&self, out: &mut String) -> std::fmt::Result {
         let head = |out: &mut String, name: &str, help: &str, ty: &str| {
             writeln!(out, "# HELP {name} {help}.\n# TYPE {name} {ty}")
         };
-        // The newer name has the group apart; dashboards have both.
-        head(out, "apiserver_resource_objects", "Stored objects", "gauge")?;
-        for (key, n) in &self.objects {
-            let (group, plural) = (&key.group, &key.plural);
-            writeln!(
-                out,
-                "apiserver_resource_objects{{group=\"{group}\",resource=\"{plural}\"}} {n}"
-            )?;
+        for (name, help, ty, value) in Self::PER_RESOURCE {
+            head(out, name, help, ty)?;
+            let total = if ty == "counter" { "_total" } else { "" };
+            for stored in &self.stored {
+                let (group, plural) = (&stored.key.group, &stored.key.plural);
+                let value = value(self, stored);
+                writeln!(
+                    out,
+                    "{name}{total}{{group=\"{group}\",resource=\"{plural}\"}} {value}"
+                )?;
+            }
         }
+        // The older name of the first; dashboards have both.
         head(out, "apiserver_storage_objects", "Stored objects", "gauge")?;
-        for (key, n) in &self.objects {
+        for stored in &self.stored {
+            let (key, n) = (stored.key, stored.n_objects);
             writeln!(out, "apiserver_storage_objects{{resource=\"{key}\"}} {n}")?;
         }
         let name = "apiserver_current_inflight_requests";

@@ -12,7 +12,7 @@ use crate::{
     call::header,
     discovery,
     engine::Engine,
-    metrics::{Now, format, process::Process},
+    metrics::{Now, Stored, format, process::Process},
     openapi::Ask,
     render,
     request::{RequestInfo, query_pairs},
@@ -207,10 +207,16 @@ fn metrics(engine: &Engine, accept: &str) -> Response<Body> {
     let reads = engine.limits.reads_max - engine.gates.reads.available_permits();
     let writes = engine.limits.writes_max - engine.gates.writes.available_permits();
     let now = Now {
-        objects: state
+        stored: state
             .collections()
-            .map(|(key, c)| (key, c.objects.len()))
+            .map(|(key, collection)| Stored {
+                key,
+                n_objects: collection.objects.len(),
+                n_events: collection.n_events,
+                revision: collection.newest(),
+            })
             .collect(),
+        events_max: engine.store.events_max(),
         in_flight: [("readOnly", reads), ("mutating", writes)],
         revision: state.rev,
         process: process(),

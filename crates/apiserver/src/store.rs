@@ -53,6 +53,8 @@ struct Published {
     state: ArcSwap<State>,
     failure: ArcSwap<Option<Arc<str>>>,
     subscribers: Subscribers,
+    /// See [`Store::events_max`].
+    events_max: usize,
 }
 
 /// How to open a store.
@@ -234,6 +236,7 @@ impl Store {
             state: ArcSwap::from_pointee(state),
             failure: ArcSwap::from_pointee(None),
             subscribers: Subscribers::default(),
+            events_max: cfg.history.events_max,
         });
         let committer = Committer::new(disk, cfg, published.clone(), now);
         std::thread::Builder::new()
@@ -246,6 +249,11 @@ impl Store {
     /// The newest published state. One atomic load; consistent across all resources.
     pub fn state(&self) -> Arc<State> {
         self.published.state.load_full()
+    }
+
+    /// How many events of a resource are kept at most.
+    pub(crate) fn events_max(&self) -> usize {
+        self.published.events_max
     }
 
     /// Writes one object and waits until that is durable and visible.

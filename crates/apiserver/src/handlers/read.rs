@@ -3,7 +3,10 @@
 //! A list is the stored bodies between a head and a tail, gathered into chunks while the client
 //! reads; memory per request is one pointer per object.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use flotilla_machinery::status::Status;
@@ -135,11 +138,13 @@ pub(crate) async fn select(
         if converts {
             objects = convert::views(&call.engine, &call.resource, objects).await?;
         }
+        let n_found = objects.len();
         objects.retain(|object| filter.matches(object));
+        observe(call, n_found, &objects);
         let metadata = list_metadata(call, source.rev).into();
         return Ok(Page { objects, metadata });
     }
-    let candidates = in_order(&source.objects, namespace, source.start.as_ref());
+    let mut candidates = in_order(&source.objects, namespace, source.start.as_ref());
     let limit = usize::try_from(options.limit)
         .ok()
         .filter(|l| *l > 0)
@@ -147,8 +152,11 @@ pub(crate) async fn select(
     // With a selector the count would not be sent, so one more object is all that matters.
     let counted = filter.is_everything();
     let (objects, n_left) = if converts {
-        let mut candidates = candidates.cloned();
+        let n_fetched = AtomicUsize::new(0);
+        let count = |_: &Arc<Object>| _ = n_fetched.fetch_add(1, Relaxed);
+        let mut candidates = candidates.cloned().inspect(count);
         let mut objects = convert::matching(call, &filter, &mut candidates, limit).await?;
+        observe(call, n_fetched.load(Relaxed), &objects);
         match counted {
             true => {
                 let n_left = candidates.count();
@@ -161,8 +169,12 @@ pub(crate) async fn select(
             }
         }
     } else {
+        let mut n_fetched = 0;
+        let looked_at = candidates.by_ref().inspect(|_| n_fetched += 1);
+        let matching = looked_at.filter(|object| filter.matches(object));
+        let objects: Vec<Arc<Object>> = matching.take(limit).cloned().collect();
+        observe(call, n_fetched, &objects);
         let mut rest = candidates.filter(|object| filter.matches(object));
-        let objects: Vec<Arc<Object>> = rest.by_ref().take(limit).cloned().collect();
         let n_left = match counted {
             true => rest.count(),
             false => usize::from(rest.next().is_some()),
@@ -181,6 +193,11 @@ pub(crate) async fn select(
         objects,
         metadata: metadata.into(),
     })
+}
+
+fn observe(call: &Call, n_fetched: usize, objects: &[Arc<Object>]) {
+    let metrics = &call.engine.metrics;
+    metrics.observe_list(&call.resource.storage, n_fetched, objects.len());
 }
 
 /// The metadata of a list that ends with this page.

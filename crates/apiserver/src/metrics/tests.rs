@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Metrics, Now, RequestLabels, format, process::Process};
+use super::{Metrics, Now, RequestLabels, Stored, format, process::Process};
 use crate::store::ResourceKey;
 
 fn page() -> String {
@@ -18,8 +18,16 @@ fn page() -> String {
         ResourceKey::new("", "pods"),
         ResourceKey::new("batch", "jobs"),
     );
+    metrics.observe_list(&pods, 3, 2);
+    let stored = |key, n_objects| Stored {
+        key,
+        n_objects,
+        n_events: 5,
+        revision: 6,
+    };
     metrics.render(&Now {
-        objects: vec![(&pods, 3), (&jobs, 1)],
+        stored: vec![stored(&pods, 3), stored(&jobs, 1)],
+        events_max: 100,
         in_flight: [("readOnly", 1), ("mutating", 0)],
         revision: 7,
         process: Process::default(),
@@ -37,6 +45,14 @@ fn the_names_that_dashboards_use_are_there() {
         "apiserver_requested_deprecated_apis{group=\"\",version=\"v1\",resource=\"pods\"",
         "apiserver_resource_objects{group=\"batch\",resource=\"jobs\"} 1",
         "apiserver_storage_objects{resource=\"jobs.batch\"} 1",
+        "apiserver_watch_cache_capacity{group=\"\",resource=\"pods\"} 100",
+        "apiserver_watch_cache_events_received_total{group=\"\",resource=\"pods\"} 5",
+        "apiserver_watch_cache_events_dispatched_total{group=\"batch\",resource=\"jobs\"} 5",
+        "apiserver_watch_cache_initializations_total{group=\"batch\",resource=\"jobs\"} 1",
+        "apiserver_watch_cache_resource_version{group=\"\",resource=\"pods\"} 6",
+        "apiserver_cache_list_total{group=\"\",resource=\"pods\",index=\"\"} 1",
+        "apiserver_cache_list_fetched_objects_total{group=\"\",resource=\"pods\",index=\"\"} 3",
+        "apiserver_cache_list_returned_objects_total{group=\"\",resource=\"pods\"} 2",
         "apiserver_current_inflight_requests{request_kind=\"readOnly\"} 1",
         "kubernetes_build_info{git_version=\"v1.35.4\"",
     ] {

@@ -50,6 +50,8 @@ pub struct Collection {
     pub compacted: u64,
     /// Memory held only by `events`, in bytes.
     pub(crate) events_bytes: usize,
+    /// How many events there have been since the start.
+    pub(crate) n_events: u64,
 }
 
 /// One change of one object.
@@ -250,6 +252,7 @@ impl Collection {
             events: Events::new(),
             compacted,
             events_bytes: 0,
+            n_events: 0,
         }
     }
 
@@ -260,6 +263,12 @@ impl Collection {
         start: Option<&ObjectKey>,
     ) -> impl Iterator<Item = &'a Arc<Object>> + use<'a> {
         list(&self.objects, namespace, start)
+    }
+
+    /// Revision of the newest event, or where history begins if there is none.
+    pub(crate) fn newest(&self) -> u64 {
+        let newest = self.events.into_iter().next_back();
+        newest.map_or(self.compacted, |(rev, _)| *rev)
     }
 
     /// Events after revision `after`, oldest first.
@@ -292,6 +301,7 @@ impl Collection {
             }
         };
         self.events_bytes += event.weight();
+        self.n_events += 1;
         self.events.insert_cow(event.rev, event);
     }
 
