@@ -4,10 +4,12 @@
 //! status. This task keeps it, in the name under which kube-apiserver does. Requests are not queued
 //! by priority levels here: [`crate::engine::Limits`] bounds them all.
 //!
-//! [`defaults`] are the levels and schemas every cluster begins with.
+//! [`dangling`] decides what the condition says; [`defaults`] are the levels and schemas every
+//! cluster begins with.
 //!
 //! Source: Kubernetes v1.35.4, apiserver `pkg/util/flowcontrol/apf_controller.go`.
 
+mod dangling;
 pub(crate) mod defaults;
 
 use std::time::Duration;
@@ -16,6 +18,7 @@ use flotilla_machinery::status::Status;
 use http::{Method, Request};
 use serde_json::{Value, json};
 
+use self::dangling::{Dangling, decide};
 use crate::{
     errand,
     service::Service,
@@ -28,14 +31,6 @@ pub(crate) const GROUP: &str = "flowcontrol.apiserver.k8s.io";
 const MANAGER: &str = "api-priority-and-fairness-config-consumer-v1";
 /// How long to wait after a write that failed.
 const RETRY: Duration = Duration::from_secs(1);
-
-/// Whether the priority level of a schema is missing, and how its status says so.
-#[derive(Clone, Debug, PartialEq)]
-struct Dangling {
-    status: &'static str,
-    reason: &'static str,
-    message: String,
-}
 
 /// Runs until the server stops.
 pub(crate) async fn run(service: Service) {
@@ -82,32 +77,6 @@ fn exists(state: &State, level: &str) -> bool {
     state.get(&levels, &ObjectKey::new("", level)).is_some()
 }
 
-/// What the condition of a schema must say; none if it does.
-fn decide(schema: &Value, exists: impl Fn(&str) -> bool) -> Option<Dangling> {
-    let level = schema.pointer("/spec/priorityLevelConfiguration/name");
-    let level = level.and_then(Value::as_str).unwrap_or("");
-    let (status, reason, end) = match exists(level) {
-        true => ("False", "Found", "and it exists"),
-        false => ("True", "NotFound", "but there is no such object"),
-    };
-    let message = format!(
-        "This FlowSchema references the PriorityLevelConfiguration object named {level:?} {end}"
-    );
-    let conditions = schema.pointer("/status/conditions");
-    let mut conditions = conditions.and_then(Value::as_array).into_iter().flatten();
-    let is_said = conditions.any(|condition| {
-        condition["type"] == "Dangling"
-            && condition["status"] == status
-            && condition["reason"] == reason
-            && condition["message"] == message
-    });
-    (!is_said).then_some(Dangling {
-        status,
-        reason,
-        message,
-    })
-}
-
 async fn write(service: &Service, name: &str, dangling: &Dangling) -> Result<(), Status> {
     let now = service.engine().now();
     let condition = json!({
@@ -134,6 +103,3 @@ async fn write(service: &Service, name: &str, dangling: &Dangling) -> Result<(),
         result => result,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -25,6 +25,8 @@ const SHELLS: &[(&str, &[&str])] = &[
             "crd/webhook",
             "decode/strict",
             "engine",
+            "errand",
+            "flow",
             "handlers/*",
             "kubeconfig",
             "paths",

@@ -8,6 +8,7 @@ mod connections;
 mod controller;
 mod conversion;
 mod custom;
+mod flow;
 mod objects;
 mod paths;
 mod pods;
