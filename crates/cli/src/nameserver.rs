@@ -10,10 +10,11 @@ use flotilla_dns::dnssec::key::SigningKey;
 use flotilla_dns::dnssec::{Signer, store};
 use flotilla_dns::geo::CurrentGeo;
 use flotilla_dns::keep::Keeper;
-use flotilla_dns::server::{Config, Metrics, Notices, Notifier, NotifierConfig, Server};
+use flotilla_dns::server::{Config, Grantee, Metrics, Notices, Notifier, NotifierConfig, Server};
 use flotilla_dns::tsig::{Key, key_file};
 use flotilla_dns::update::unix_now;
 use flotilla_gslb::controller::{Push, Signing};
+use flotilla_gslb::names;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -97,7 +98,12 @@ impl NameServer {
         let signing = keeping.sign.then(|| signing(keeping)).transpose()?;
         config.signer = signing.as_ref().map(|signing| Arc::clone(&signing.signer));
         let (sender, notices) = mpsc::channel(NOTICES_MAX);
-        config.transfer_keys = push_key.iter().chain(&transfer_keys).cloned().collect();
+        let fleet = push_key.clone().map(|key| Grantee {
+            key,
+            pick: Some(names::is_local_targets),
+        });
+        let copies = transfer_keys.iter().cloned().map(Grantee::from);
+        config.transfer_keys = fleet.into_iter().chain(copies).collect();
         config.notices = push_key.clone().map(|key| Notices { key, sender });
         let zones = Zones::timed(unix_now);
         let publisher: Arc<dyn Publish> = match keeping.folder {

@@ -132,7 +132,7 @@ pub fn zones(n_hosts: usize, mix: Mix) -> Result<Arc<Zones>, name::Error> {
         changes.push(Change::Set {
             zone: zone.clone(),
             name,
-            entry,
+            entry: entry.into(),
         });
     }
     zones.publish(changes);
@@ -458,7 +458,7 @@ pub fn rebuild(n_hosts: usize, n_changes: usize) -> Result<Rebuild, name::Error>
         let change = Change::Set {
             zone: zone.clone(),
             name: name.clone(),
-            entry: entry.clone(),
+            entry: entry.clone().into(),
         };
         let start = Instant::now();
         zones.publish(vec![change]);

@@ -30,8 +30,8 @@ pub enum Change {
         zone: Name,
         /// The name, at or below the apex.
         name: Name,
-        /// Its records.
-        entry: Entry,
+        /// Its records; many names may share them.
+        entry: Arc<Entry>,
     },
     /// Removes everything at a name.
     Remove {
@@ -205,7 +205,7 @@ impl Catalog {
     fn change_records(
         &mut self,
         apex: Name,
-        batch: Vec<(Name, Option<Entry>)>,
+        batch: Vec<(Name, Option<Arc<Entry>>)>,
         errors: &mut Vec<Error>,
     ) -> Result<(), Error> {
         let Some(zone) = self.zones.get_mut(apex.wire()) else {
@@ -244,7 +244,7 @@ fn record_zone(change: &Change) -> Option<&Name> {
     }
 }
 
-fn into_record_change(change: Change) -> (Name, (Name, Option<Entry>)) {
+fn into_record_change(change: Change) -> (Name, (Name, Option<Arc<Entry>>)) {
     match change {
         Change::Set { zone, name, entry } => (zone, (name, Some(entry))),
         Change::Remove { zone, name } => (zone, (name, None)),

@@ -227,7 +227,7 @@ fn world() -> Catalog {
     let set = |host: &str, set: RecordSet| Change::Set {
         zone: zone.clone(),
         name: name(host),
-        entry: Entry::of(set),
+        entry: Entry::of(set).into(),
     };
     let addresses = (0..90)
         .map(|last| Data::A([127, 1, 1, last].into()))

@@ -120,6 +120,15 @@ impl<'a> Cursor<'a> {
     /// [`Error::BadName`] for a pointer that does not point backwards, a reserved label type or more than 255 octets.
     pub fn name(&mut self) -> Result<Name, Error> {
         let mut wire = [0u8; name::NAME_OCTETS_MAX];
+        let name = self.name_into(&mut wire)?;
+        Name::from_wire(name).map_err(|_| Error::BadName)
+    }
+
+    /// As [`Cursor::name`], without owning the name: it is written into `wire`.
+    fn name_into<'w>(
+        &mut self,
+        wire: &'w mut [u8; name::NAME_OCTETS_MAX],
+    ) -> Result<&'w [u8], Error> {
         let mut len = 0;
         let mut segment_start = self.at;
         let mut at = self.at;
@@ -153,7 +162,10 @@ impl<'a> Cursor<'a> {
             }
         }
         self.at = resume.unwrap_or(at + 1);
-        Name::from_wire(&wire[..=len]).map_err(|_| Error::BadName)
+        wire[len] = 0;
+        // Length octets are below 64, so lowering everything only touches letters.
+        wire[..len].make_ascii_lowercase();
+        Ok(&wire[..=len])
     }
 
     /// Moves behind a name without reading it.
@@ -213,11 +225,7 @@ impl Message {
         let flags = cursor.u16()?;
         let [n_questions, n_answers, n_authorities, n_additionals] =
             [cursor.u16()?, cursor.u16()?, cursor.u16()?, cursor.u16()?];
-        let mut question = None;
-        for _ in 0..n_questions {
-            let (name, rtype, class) = (cursor.name()?, Type(cursor.u16()?), cursor.u16()?);
-            question = (n_questions == 1 && class == CLASS_IN).then_some(Question { name, rtype });
-        }
+        let question = questions(&mut cursor, n_questions)?;
         let mut edns = None;
         let answers = parse_section(&mut cursor, n_answers, &mut edns)?;
         let authorities = parse_section(&mut cursor, n_authorities, &mut edns)?;
@@ -241,6 +249,87 @@ impl Message {
     }
 }
 
+/// A reply of which only the answer section is looked at, record by record; for replies of many records.
+pub(crate) struct Answers<'m> {
+    pub(crate) id: u16,
+    pub(crate) flags: u16,
+    pub(crate) question: Option<Question>,
+    cursor: Cursor<'m>,
+    n_left: u16,
+    name: [u8; name::NAME_OCTETS_MAX],
+}
+
+/// A record that owns nothing.
+pub(crate) struct Answer<'a, 'm> {
+    /// Owner in wire form, lower-case.
+    pub(crate) name: &'a [u8],
+    pub(crate) rtype: Type,
+    pub(crate) ttl_seconds: u32,
+    /// Stands at the data; names in it may point back.
+    data: Cursor<'m>,
+    data_octets: usize,
+}
+
+impl<'m> Answers<'m> {
+    /// Reads header and question.
+    ///
+    /// # Errors
+    /// When the message is cut short or malformed there.
+    pub(crate) fn parse(bytes: &'m [u8]) -> Result<Answers<'m>, Error> {
+        let mut cursor = Cursor::new(bytes);
+        let (id, flags) = (cursor.u16()?, cursor.u16()?);
+        let [n_questions, n_left, _, _] =
+            [cursor.u16()?, cursor.u16()?, cursor.u16()?, cursor.u16()?];
+        let question = questions(&mut cursor, n_questions)?;
+        Ok(Answers {
+            id,
+            flags,
+            question,
+            cursor,
+            n_left,
+            name: [0; name::NAME_OCTETS_MAX],
+        })
+    }
+
+    /// The next record of class IN.
+    ///
+    /// # Errors
+    /// When the section is cut short or malformed.
+    pub(crate) fn next(&mut self) -> Result<Option<Answer<'_, 'm>>, Error> {
+        while self.n_left > 0 {
+            self.n_left -= 1;
+            let octets = self.cursor.name_into(&mut self.name)?.len();
+            let (rtype, class) = (Type(self.cursor.u16()?), self.cursor.u16()?);
+            let ttl_seconds = ttl(self.cursor.u32()?);
+            let data_octets = usize::from(self.cursor.u16()?);
+            let data = self.cursor.clone();
+            self.cursor.take(data_octets)?;
+            if class == CLASS_IN && rtype != Type::OPT {
+                let name = &self.name[..octets];
+                return Ok(Some(Answer {
+                    name,
+                    rtype,
+                    ttl_seconds,
+                    data,
+                    data_octets,
+                }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Answer<'_, '_> {
+    /// The data.
+    ///
+    /// # Errors
+    /// When it does not fit its type.
+    pub(crate) fn data(&self) -> Result<Data, Error> {
+        let mut cursor = self.data.clone();
+        Data::decode(self.rtype, &mut cursor, self.data_octets).map_err(|_| Error::BadData)
+    }
+}
+
 /// Builds a query with one question. `udp_octets` adds an OPT record announcing that size.
 pub fn encode_query(id: u16, flags: u16, question: &Question, udp_octets: Option<u16>) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEADER_OCTETS + question.name.wire().len() + 15);
@@ -258,6 +347,25 @@ pub fn encode_query(id: u16, flags: u16, question: &Question, udp_octets: Option
         out.extend([0; 6]);
     }
     out
+}
+
+/// The question, if there is exactly one of class IN.
+fn questions(cursor: &mut Cursor<'_>, n_questions: u16) -> Result<Option<Question>, Error> {
+    let mut question = None;
+    for _ in 0..n_questions {
+        let (name, rtype, class) = (cursor.name()?, Type(cursor.u16()?), cursor.u16()?);
+        question = (n_questions == 1 && class == CLASS_IN).then_some(Question { name, rtype });
+    }
+    Ok(question)
+}
+
+/// RFC 2181 §8: a TTL with the top bit set counts as zero.
+fn ttl(seconds: u32) -> u32 {
+    if seconds > i32::MAX as u32 {
+        0
+    } else {
+        seconds
+    }
 }
 
 fn parse_section(
@@ -279,11 +387,9 @@ fn parse_section(
             continue;
         }
         let data = Data::decode(rtype, cursor, octets).map_err(|_| Error::BadData)?;
-        // RFC 2181 §8: a TTL with the top bit set counts as zero.
-        let ttl_seconds = if ttl > i32::MAX as u32 { 0 } else { ttl };
         records.push(Record {
             name,
-            ttl_seconds,
+            ttl_seconds: self::ttl(ttl),
             data,
         });
     }

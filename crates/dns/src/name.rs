@@ -16,6 +16,9 @@ pub const NAME_OCTETS_MAX: usize = 255;
 /// Longest label, in octets (RFC 1035 §2.3.4).
 pub const LABEL_OCTETS_MAX: usize = 63;
 
+/// Picks names by their wire form in lower case, be it whole or the part in front of a zone's apex.
+pub type Pick = fn(&[u8]) -> bool;
+
 /// Why a text or a byte string is not a domain name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {

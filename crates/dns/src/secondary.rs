@@ -10,9 +10,9 @@ pub mod session;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
-use crate::message::{self, CLASS_IN, FLAG_QR, HEADER_OCTETS, Message, Question};
-use crate::name::Name;
-use crate::record::{Data, Rcode, Record, Type};
+use crate::message::{self, Answer, Answers, CLASS_IN, FLAG_QR, HEADER_OCTETS, Question};
+use crate::name::{Name, Pick};
+use crate::record::{Data, Rcode, Type};
 use crate::tsig::{self, Chain, Key};
 use crate::zone::is_later;
 
@@ -20,9 +20,6 @@ use crate::zone::is_later;
 pub const OCTETS_MAX: usize = 256 << 20;
 /// Addresses kept of one zone, and changes to them in one transfer.
 pub const ADDRESSES_MAX: usize = 1_000_000;
-
-/// Which names to keep.
-pub type Keep = fn(&Name) -> bool;
 
 /// Why a transfer is not believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -114,7 +111,7 @@ pub struct Incoming {
     /// The version we have and asked the difference to.
     known: Option<u32>,
     chain: Chain,
-    keep: Keep,
+    keep: Pick,
     place: Place,
     /// The version the server has.
     serial: u32,
@@ -129,7 +126,7 @@ impl Incoming {
         zone: &Name,
         known: Option<u32>,
         key: &Key,
-        keep: Keep,
+        keep: Pick,
         now_seconds: u64,
     ) -> (Vec<u8>, Incoming) {
         let rtype = if known.is_some() {
@@ -169,22 +166,30 @@ impl Incoming {
         if self.n_octets > OCTETS_MAX {
             return Err(Error::TooLarge);
         }
-        let message = Message::parse(bytes)?;
-        if message.id != self.id || !message.has(FLAG_QR) {
+        let mut answers = Answers::parse(bytes)?;
+        if answers.id != self.id || answers.flags & FLAG_QR == 0 {
             return Err(Error::Foreign);
         }
         // A server that does not know the key cannot sign its refusal.
-        if message.rcode != Rcode::NOERROR {
-            return Err(Error::Refused(message.rcode));
+        let rcode = Rcode(answers.flags & 0xf);
+        if rcode != Rcode::NOERROR {
+            return Err(Error::Refused(rcode));
         }
-        self.chain.verify(bytes, now_seconds)?;
-        if message.question.is_some_and(|q| q.name != self.zone) {
+        self.chain
+            .verify(bytes, now_seconds)
+            .map_err(|error| match error {
+                tsig::Error::Malformed(error) => Error::Malformed(error),
+                error => Error::Tsig(error),
+            })?;
+        let question = answers.question.take();
+        if question.is_some_and(|question| question.name != self.zone) {
             return Err(Error::Foreign);
         }
-        let n_answers = message.answers.len();
+        let mut n_answers = 0;
         let is_first = self.place == Place::Start;
-        for record in message.answers {
-            self.take_record(record)?;
+        while let Some(record) = answers.next()? {
+            self.take_record(&record)?;
+            n_answers += 1;
         }
         let is_current = self
             .known
@@ -199,10 +204,13 @@ impl Incoming {
         }
     }
 
-    fn take_record(&mut self, record: Record) -> Result<(), Error> {
-        let soa = match &record.data {
-            Data::Soa(soa) if record.name == self.zone => Some(soa.serial),
-            Data::Soa(_) => return Err(Error::Disorder),
+    fn take_record(&mut self, record: &Answer<'_, '_>) -> Result<(), Error> {
+        let soa = match record.rtype {
+            Type::SOA if record.name == self.zone.wire() => match record.data()? {
+                Data::Soa(soa) => Some(soa.serial),
+                _ => return Err(Error::Disorder),
+            },
+            Type::SOA => return Err(Error::Disorder),
             _ => None,
         };
         self.place = match (self.place, soa) {
@@ -242,13 +250,21 @@ impl Incoming {
         Ok(())
     }
 
-    fn note(&mut self, comes: bool, record: Record) -> Result<(), Error> {
-        let ip = match record.data {
+    fn note(&mut self, comes: bool, record: &Answer<'_, '_>) -> Result<(), Error> {
+        if !(record.rtype == Type::A || record.rtype == Type::AAAA) || !(self.keep)(record.name) {
+            return Ok(());
+        }
+        let ip = match record.data()? {
             Data::A(ip) => IpAddr::V4(ip),
             Data::Aaaa(ip) => IpAddr::V6(ip),
             _ => return Ok(()),
         };
-        if !record.name.is_within(&self.zone) || !(self.keep)(&record.name) {
+        // The records of a name follow each other.
+        let name = match self.changes.last() {
+            Some((_, name, _)) if name.wire() == record.name => name.clone(),
+            _ => Name::from_wire(record.name).map_err(|_| message::Error::BadName)?,
+        };
+        if !name.is_within(&self.zone) {
             return Ok(());
         }
         if self.changes.len() >= ADDRESSES_MAX {
@@ -258,7 +274,7 @@ impl Incoming {
             ip,
             ttl_seconds: record.ttl_seconds,
         };
-        self.changes.push((comes, record.name, address));
+        self.changes.push((comes, name, address));
         Ok(())
     }
 
@@ -330,12 +346,16 @@ impl Replica {
             Update::Whole { serial, addresses } => Ok(self.replace(serial, addresses)),
             Update::Changes { serial, changes } => {
                 let mut changed = HashSet::new();
+                let mut last = None;
                 for (comes, name, address) in changes {
                     if !self.change(comes, &name, address) {
                         *self = Replica::default();
                         return Err(Error::Misfit);
                     }
-                    changed.insert(name);
+                    if last.as_ref() != Some(&name) {
+                        changed.insert(name.clone());
+                        last = Some(name);
+                    }
                 }
                 self.serial = Some(serial);
                 Ok(changed)

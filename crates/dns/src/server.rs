@@ -41,9 +41,9 @@ use crate::limit::RateLimit;
 use crate::message::TCP_OCTETS_MAX;
 use crate::order::Entropy;
 use crate::transfer::Granted;
-use crate::tsig::Key;
 use crate::update::Updates;
 
+pub use crate::transfer::Grantee;
 pub use aside::Notices;
 pub use metrics::Metrics;
 pub(crate) use metrics::{Counters, Served};
@@ -78,8 +78,9 @@ pub struct Config {
     pub rate_limit: Option<RateLimit>,
     /// The database for answers by place. Default none; it can be set and replaced while serving.
     pub geo: CurrentGeo,
-    /// Keys whose holders may fetch zones and their changes (AXFR and IXFR, over TCP or TLS). Default none: nobody may.
-    pub transfer_keys: Vec<Key>,
+    /// Those who may fetch zones and their changes (AXFR and IXFR, over TCP or TLS), all or some names of them. Default none: nobody
+    /// may.
+    pub transfer_keys: Vec<Grantee>,
     /// Where to hand in NOTIFY messages. Default nowhere: they are answered with NOTIMP.
     pub notices: Option<Notices>,
     /// Listeners for DNS over TLS (RFC 7858), usually on port 853. Default none.
@@ -431,7 +432,7 @@ struct Answerer {
     geo: CurrentGeo,
     signer: Option<SharedSigner>,
     updates: Option<Arc<Updates>>,
-    transfer_keys: Vec<Key>,
+    transfer_keys: Vec<Grantee>,
     notices: Option<Notices>,
 }
 

@@ -4,25 +4,45 @@
 //! memory than a small one and changes meanwhile do not show. The difference is told in one step, from the serial asked for to the
 //! one of now: a name that changed often is told once. It becomes the whole zone when the serial is forgotten or most names changed.
 //!
+//! Whoever has a key for a part of the names gets a zone that has no others. Its serial is that of the whole zone, so a difference may be
+//! empty.
+//!
 //! Over UDP nothing but the current SOA is given, from which the other side learns whether to come over TCP (RFC 1995 §2). A signed
 //! question for the SOA is answered here as well, because who signs a question believes only a signed answer.
 
 use std::collections::{HashSet, VecDeque};
+use std::mem;
 
 use crate::answer::Transport;
 use crate::catalog::Catalog;
 use crate::message::query::Query;
 use crate::message::writer::reply_flags;
 use crate::message::{FLAG_QR, HEADER_OCTETS, Message, OPCODE_MASK};
-use crate::name::{self, Name};
+use crate::name::{self, Name, Pick};
 use crate::record::{Data, Rcode, Type};
 use crate::tsig::{self, Chain, Key};
-use crate::zone::{ApexRecords, Changes, NodeRef, Relocatable, Zone, is_later};
+use crate::zone::{ApexRecords, Changes, NodeRef, Relocatable, SetRef, Zone, is_later};
 
 /// Size at which a message is sent: large enough to be efficient, small enough to be soon on its way.
 const MESSAGE_OCTETS: usize = 16_384;
 /// Pointer to the apex, which is the name in the question.
 const APEX_POINTER: u16 = 0xc000 | HEADER_OCTETS as u16;
+
+/// Somebody who may have zones.
+#[derive(Debug, Clone)]
+pub struct Grantee {
+    /// The key by which it is known.
+    pub key: Key,
+    /// The names it is given, as if the zone had no others besides its apex; all when none.
+    pub pick: Option<Pick>,
+}
+
+impl From<Key> for Grantee {
+    /// Somebody who may have all of every zone.
+    fn from(key: Key) -> Grantee {
+        Grantee { key, pick: None }
+    }
+}
 
 /// The messages of a transfer in order.
 #[derive(Debug)]
@@ -31,9 +51,46 @@ pub(crate) struct Transfer {
     head: Head,
     chain: Chain,
     now_seconds: u64,
+    pick: Option<Pick>,
     rest: Rest,
-    /// Records not sent yet.
-    waiting: VecDeque<Vec<u8>>,
+    waiting: Waiting,
+}
+
+/// Records not sent yet, back to back.
+#[derive(Debug, Default)]
+struct Waiting {
+    octets: Vec<u8>,
+    lengths: VecDeque<usize>,
+    /// Where the first one starts.
+    at: usize,
+}
+
+impl Waiting {
+    /// Adds a record that `write` appends.
+    fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.octets.len();
+        write(&mut self.octets);
+        self.lengths.push_back(self.octets.len() - start);
+    }
+
+    fn extend(&mut self, records: Vec<Vec<u8>>) {
+        for record in records {
+            self.push(|octets| octets.extend(record));
+        }
+    }
+
+    fn first(&self) -> Option<&[u8]> {
+        let length = self.lengths.front()?;
+        Some(&self.octets[self.at..self.at + length])
+    }
+
+    fn pop(&mut self) {
+        self.at += self.lengths.pop_front().unwrap_or_default();
+        if self.lengths.is_empty() {
+            self.octets.clear();
+            self.at = 0;
+        }
+    }
 }
 
 /// Where the next records come from.
@@ -86,7 +143,7 @@ pub(crate) fn concerns(message: &[u8]) -> bool {
 /// Decides on a request for a zone; `None` when it is something else or not signed, so that the usual rules answer it.
 pub(crate) fn grant(
     catalog: &Catalog,
-    keys: &[Key],
+    grantees: &[Grantee],
     request: &[u8],
     transport: Transport,
     now_seconds: u64,
@@ -105,6 +162,7 @@ pub(crate) fn grant(
         flags,
         question: query.question.to_vec(),
     };
+    let keys = grantees.iter().map(|grantee| &grantee.key);
     let chain = match tsig::verify_request(keys, request, now_seconds) {
         Ok(chain) => chain,
         Err(tsig::Error::Unsigned) => return None,
@@ -117,14 +175,18 @@ pub(crate) fn grant(
             return Some(Granted::One(message));
         }
     };
+    let is_theirs = |grantee: &&Grantee| grantee.key.is_named_as(chain.key());
+    let grantee = grantees.iter().find(is_theirs);
     let mut transfer = Transfer {
         zone: zone.clone(),
         head,
+        pick: grantee.and_then(|grantee| grantee.pick),
         chain,
         now_seconds,
         rest: Rest::Nothing,
-        waiting: split(&zone.apex_records().soa).into(),
+        waiting: Waiting::default(),
     };
+    transfer.waiting.extend(split(&zone.apex_records().soa));
     if over_udp || query.rtype == Type::SOA {
         return transfer.next().map(Granted::One);
     }
@@ -156,8 +218,8 @@ impl Iterator for Transfer {
         let mut message = self.head.start();
         let mut n_records = 0u16;
         loop {
-            while self.waiting.is_empty() && self.read_on() {}
-            let Some(record) = self.waiting.front() else {
+            while self.waiting.first().is_none() && self.read_on() {}
+            let Some(record) = self.waiting.first() else {
                 break;
             };
             if n_records > 0 && message.len() + record.len() > MESSAGE_OCTETS {
@@ -165,7 +227,7 @@ impl Iterator for Transfer {
             }
             message.extend(record);
             n_records += 1;
-            self.waiting.pop_front();
+            self.waiting.pop();
         }
         if n_records == 0 {
             return None;
@@ -185,7 +247,7 @@ impl Transfer {
 
     /// The SOA is followed by the old SOA, what is deleted, the SOA, what is added and the SOA once more (RFC 1995 §4).
     fn tell_since(&mut self, serial: u32) {
-        let changes = self.zone.changes_since(serial);
+        let changes = self.zone.changes_since(serial, self.pick);
         let Some(changes) = changes.filter(|changes| changes.nodes.len() < self.zone.n_names())
         else {
             return self.tell_all();
@@ -199,41 +261,44 @@ impl Transfer {
     /// Takes up some more records; tells whether there can be any.
     fn read_on(&mut self) -> bool {
         let soa = || split(&self.zone.apex_records().soa);
-        self.rest = match std::mem::replace(&mut self.rest, Rest::Nothing) {
+        let waiting = &mut self.waiting;
+        self.rest = match mem::replace(&mut self.rest, Rest::Nothing) {
             Rest::Nothing => return false,
             Rest::Pages(page) => match self.zone.page(page) {
                 Some((nodes, next)) => {
-                    self.waiting.extend(nodes.flat_map(owned_records));
+                    let pick = self.pick;
+                    let picked = nodes.filter(|node| pick.is_none_or(|pick| pick(node.name())));
+                    picked.for_each(|node| put_without(waiting, node, None));
                     Rest::Pages(next)
                 }
                 None => {
-                    self.waiting.extend(soa());
+                    waiting.extend(soa());
                     Rest::Nothing
                 }
             },
             Rest::Deletions(changes, at) => match changes.nodes.get(at) {
                 Some((name, before)) => {
-                    let before = before.as_deref().map(NodeRef::at);
-                    let lost = without(before, self.zone.node(name));
-                    self.waiting.extend(lost);
+                    if let Some(before) = before.as_deref().map(NodeRef::at) {
+                        put_without(waiting, before, self.zone.node(name));
+                    }
                     Rest::Deletions(changes, at + 1)
                 }
                 None => {
-                    self.waiting.extend(soa());
+                    waiting.extend(soa());
                     let come = difference(self.zone.apex_records(), &changes.apex);
-                    self.waiting.extend(come);
+                    waiting.extend(come);
                     Rest::Additions(changes, 0)
                 }
             },
             Rest::Additions(changes, at) => match changes.nodes.get(at) {
                 Some((name, before)) => {
-                    let before = before.as_deref().map(NodeRef::at);
-                    let gained = without(self.zone.node(name), before);
-                    self.waiting.extend(gained);
+                    if let Some(node) = self.zone.node(name) {
+                        put_without(waiting, node, before.as_deref().map(NodeRef::at));
+                    }
                     Rest::Additions(changes, at + 1)
                 }
                 None => {
-                    self.waiting.extend(soa());
+                    waiting.extend(soa());
                     Rest::Nothing
                 }
             },
@@ -242,26 +307,21 @@ impl Transfer {
     }
 }
 
-/// The records of a node. The stored owner is a pointer to the question; here it is the name itself, shortened by the apex.
-fn owned_records(node: NodeRef<'_>) -> impl Iterator<Item = Vec<u8>> {
-    node.sets()
-        .flat_map(|set| set.records())
-        .map(move |record| {
-            let mut owned = node.name().to_vec();
-            owned.extend(APEX_POINTER.to_be_bytes());
-            owned.extend(&record[2..]);
-            owned
-        })
-}
-
-/// The records of one node that another one does not have.
-fn without(node: Option<NodeRef<'_>>, other: Option<NodeRef<'_>>) -> Vec<Vec<u8>> {
-    let known = other
-        .into_iter()
-        .flat_map(owned_records)
-        .collect::<HashSet<_>>();
-    let records = node.into_iter().flat_map(owned_records);
-    records.filter(|record| !known.contains(record)).collect()
+/// Puts the records of one node that another one does not have. The stored owner is a pointer to the question; here it is the name
+/// itself, shortened by the apex.
+fn put_without(waiting: &mut Waiting, node: NodeRef<'_>, other: Option<NodeRef<'_>>) {
+    fn records(node: NodeRef<'_>) -> impl Iterator<Item = &[u8]> {
+        let records = node.sets().flat_map(SetRef::records);
+        records.map(|record| &record[2..])
+    }
+    let known = other.into_iter().flat_map(records).collect::<HashSet<_>>();
+    for record in records(node).filter(|record| !known.contains(record)) {
+        waiting.push(|octets| {
+            octets.extend(node.name());
+            octets.extend(APEX_POINTER.to_be_bytes());
+            octets.extend(record);
+        });
+    }
 }
 
 /// The NS records of one apex that another one does not have.

@@ -69,6 +69,11 @@ impl Key {
         &self.name
     }
 
+    /// Whether messages name both alike.
+    pub(crate) fn is_named_as(&self, other: &Key) -> bool {
+        self.name == other.name && self.algorithm.wire() == other.algorithm.wire()
+    }
+
     /// Signs a request and returns what checks or signs the messages that follow.
     pub fn sign_request(&self, message: &mut Vec<u8>, now_seconds: u64) -> Chain {
         let mut chain = Chain {
@@ -147,12 +152,16 @@ struct Signature<'a> {
 ///
 /// # Errors
 /// When the request is unsigned, unreadable, signed with an unknown key, wrongly, or at another time.
-pub fn verify_request(keys: &[Key], message: &[u8], now_seconds: u64) -> Result<Chain, Error> {
+pub fn verify_request<'k>(
+    keys: impl IntoIterator<Item = &'k Key>,
+    message: &[u8],
+    now_seconds: u64,
+) -> Result<Chain, Error> {
     let signature = find(message)?.ok_or(Error::Unsigned)?;
     let known = |key: &&Key| {
         key.name == signature.key && key.algorithm.wire() == signature.algorithm.wire()
     };
-    let key = keys.iter().find(known).ok_or(Error::BadKey)?;
+    let key = keys.into_iter().find(known).ok_or(Error::BadKey)?;
     let mut chain = Chain {
         key: key.clone(),
         previous: Vec::new(),

@@ -376,10 +376,10 @@ impl Updates {
                 Change::Set {
                     zone,
                     name,
-                    entry: Entry {
+                    entry: Arc::new(Entry {
                         sets: sets.collect(),
                         why: None,
-                    },
+                    }),
                 }
             }
         }

@@ -22,7 +22,7 @@ mod pages;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::name::{self, Name};
+use crate::name::{self, Name, Pick};
 use crate::record::{Data, Soa, Type};
 
 pub(crate) use apex::{ApexRecords, Relocatable};
@@ -230,12 +230,12 @@ impl Zone {
     /// A change that is refused leaves its name as it was and does not hinder the others. Cost: the pages that hold changed names.
     pub fn with(
         &self,
-        changes: impl IntoIterator<Item = (Name, Option<Entry>)>,
+        changes: impl IntoIterator<Item = (Name, Option<impl Into<Arc<Entry>>>)>,
     ) -> (Zone, Vec<Error>) {
         let mut pending = Pending::new(&self.pages);
         let mut errors = Vec::new();
         for (name, entry) in changes {
-            if let Err(error) = self.stage(&mut pending, name, entry) {
+            if let Err(error) = self.stage(&mut pending, name, entry.map(Into::into)) {
                 errors.push(error);
             }
         }
@@ -325,7 +325,11 @@ impl Zone {
         if staged.is_empty() {
             return self;
         }
-        self.history = Arc::new(self.history.with(serial, &self.apex_records, staged));
+        let n_names = self.n_names();
+        let history = self
+            .history
+            .with(serial, &self.apex_records, n_names, staged);
+        self.history = Arc::new(history);
         self.numbered(next_serial(serial, wishes))
     }
 
@@ -334,9 +338,9 @@ impl Zone {
         self.is_published
     }
 
-    /// What changed since an earlier version; `None` when that is forgotten.
-    pub(crate) fn changes_since(&self, serial: u32) -> Option<Changes> {
-        self.history.since(serial)
+    /// What changed since an earlier version at the names that are picked; `None` when that is forgotten.
+    pub(crate) fn changes_since(&self, serial: u32, pick: Option<Pick>) -> Option<Changes> {
+        self.history.since(serial, pick)
     }
 
     fn numbered(mut self, serial: u32) -> Zone {
@@ -365,7 +369,12 @@ impl Zone {
         name::strip_suffix(name.wire(), self.apex().wire())
     }
 
-    fn stage(&self, pending: &mut Pending, name: Name, entry: Option<Entry>) -> Result<(), Error> {
+    fn stage(
+        &self,
+        pending: &mut Pending,
+        name: Name,
+        entry: Option<Arc<Entry>>,
+    ) -> Result<(), Error> {
         let apex = self.apex();
         let Some(relative) = self.relative(&name) else {
             return Err(Error::OutOfZone {

@@ -2,8 +2,9 @@
 //!
 //! One task owns the engine. Watches, peers and look-ups send it inputs through one bounded channel; it drains what is
 //! there, settles once, and carries the effects out. Records go to the DNS engine before anything else, so a change of
-//! readiness is answered for as soon as its event is here. Nothing the task does waits for the network: writes go
-//! through a work queue, questions and look-ups run in tasks of their own.
+//! readiness is answered for as soon as its event is here; what was decided is reported to the API server when things are
+//! quiet. Nothing the task does waits for the network: writes go through a work queue, questions and look-ups run in
+//! tasks of their own.
 
 mod delegations;
 mod events;
@@ -15,22 +16,28 @@ mod signers;
 mod watch;
 mod write;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use flotilla_dns::{catalog::Publish, notify::Notice, server::Notifier, tsig::Key};
 use flotilla_operator::{Tasks, leader};
 use jiff::Timestamp;
 use kube::Client;
 use prometheus_client::registry::Registry;
-use tokio::sync::{mpsc, watch as latest};
+use tokio::{
+    sync::{mpsc, watch as latest},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::Config,
+    decide::Decision,
     delegate::Records,
     engine::{Effect, Engine, Input},
     kinds::Kind,
     metrics::Metrics,
+    note::{Note, Turn},
+    world::GslbId,
 };
 
 pub(crate) use peers::answer as peer_answer;
@@ -41,6 +48,11 @@ pub use signers::Signing;
 const INPUTS_MAX: usize = 4096;
 /// Inputs taken in before the engine settles, so that a burst costs one decision per Gslb and not one per event.
 const BATCH_MAX: usize = 1024;
+/// Decisions are reported to the API server when no answer changed for this long: while much changes, answers come first,
+/// and what is decided twice is written once.
+const QUIET: Duration = Duration::from_millis(100);
+/// Longest wait for that.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The GSLB of one cluster.
 pub struct Gslb;
@@ -133,6 +145,7 @@ impl Gslb {
             delegations,
             lookups,
             metrics,
+            notes: BTreeMap::new(),
             leading,
         };
         tasks.spawn("engine", drive(Engine::new(config), received, hands));
@@ -163,6 +176,8 @@ struct Hands {
     delegations: Option<delegations::Delegations>,
     lookups: lookups::Lookups,
     metrics: Metrics,
+    /// What was said about each Gslb last, where that is out of the ordinary.
+    notes: BTreeMap<GslbId, Note>,
     leading: latest::Receiver<bool>,
 }
 
@@ -182,9 +197,13 @@ fn elect(
 
 async fn drive(mut engine: Engine, mut inputs: mpsc::Receiver<Input>, mut hands: Hands) {
     let mut elected = hands.leading.clone();
+    let mut calm = Calm::new(Instant::now());
     loop {
-        let wait = engine.next_due().map(|due| until(due, now()));
+        let due = engine.next_due().map(|due| until(due, now()));
+        let report = (!engine.is_reported()).then(|| calm.wait(Instant::now()));
+        let wait = due.into_iter().chain(report).min();
         tokio::select! {
+            biased;
             input = inputs.recv() => match input {
                 Some(input) => engine.take(input),
                 None => return,
@@ -200,11 +219,61 @@ async fn drive(mut engine: Engine, mut inputs: mpsc::Receiver<Input>, mut hands:
                 Err(_) => break,
             }
         }
-        let leads = *hands.leading.borrow();
         let effects = {
             let _span = tracing::info_span!("Reconcile").entered();
             engine.settle(now())
         };
+        let publishes = |effect: &Effect| matches!(effect, Effect::Publish(_));
+        if effects.iter().any(publishes) {
+            calm.changed(Instant::now());
+        }
+        hands.carry_out_all(engine.config(), effects);
+        if engine.is_reported() {
+            calm.reported();
+        } else if calm.wait(Instant::now()).is_zero() {
+            let effects = engine.report(now());
+            hands.carry_out_all(engine.config(), effects);
+            // Everybody else may go first.
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// When there is time to report: a while after the last change of answers, or when reports have waited for long.
+struct Calm {
+    changed_at: Instant,
+    /// The first change that was not reported.
+    waiting_since: Option<Instant>,
+}
+
+impl Calm {
+    fn new(now: Instant) -> Calm {
+        Calm {
+            changed_at: now,
+            waiting_since: None,
+        }
+    }
+
+    fn changed(&mut self, now: Instant) {
+        self.changed_at = now;
+        self.waiting_since.get_or_insert(now);
+    }
+
+    fn reported(&mut self) {
+        self.waiting_since = None;
+    }
+
+    /// How long to wait from now on.
+    fn wait(&self, now: Instant) -> Duration {
+        let latest = self.waiting_since.map_or(now, |since| since + PATIENCE);
+        let at = (self.changed_at + QUIET).min(latest);
+        at.saturating_duration_since(now)
+    }
+}
+
+impl Hands {
+    fn carry_out_all(&mut self, config: &Config, effects: Vec<Effect>) {
+        let leads = *self.leading.borrow();
         for effect in effects {
             // A replica that follows answers and asks like any other; it only changes nothing outside.
             let writes = matches!(
@@ -212,13 +281,11 @@ async fn drive(mut engine: Engine, mut inputs: mpsc::Receiver<Input>, mut hands:
                 Effect::Write(..) | Effect::Say { .. } | Effect::Update { .. }
             );
             if leads || !writes {
-                hands.carry_out(engine.config(), effect);
+                self.carry_out(config, effect);
             }
         }
     }
-}
 
-impl Hands {
     fn carry_out(&mut self, config: &Config, effect: Effect) {
         match effect {
             Effect::Publish(changes) => {
@@ -273,7 +340,38 @@ impl Hands {
             Effect::Decided { id, decision } => {
                 self.metrics
                     .decided(&id, decision.as_deref(), &config.geo_tag);
+                self.log(id, decision.as_deref());
             }
+        }
+    }
+}
+
+impl Hands {
+    /// Says what operators wait for, when it changes.
+    fn log(&mut self, id: GslbId, decision: Option<&Decision>) {
+        let next = decision.map(Note::of).unwrap_or_default();
+        let before = self.notes.remove(&id).unwrap_or_default();
+        let gslb = &id.key;
+        for turn in before
+            .turns(&next)
+            .into_iter()
+            .filter(|_| decision.is_some())
+        {
+            match turn {
+                Turn::Share { percent } => {
+                    tracing::info!(%gslb, percent, "This cluster takes another part of its share");
+                }
+                Turn::Kept { tag, votes } => {
+                    let (n_lost, n_witnesses) = (votes.lost, votes.of);
+                    tracing::warn!(%gslb, peer = tag, n_lost, n_witnesses, "A silent cluster is kept, too few others lost it");
+                }
+                Turn::Released { tag } => {
+                    tracing::info!(%gslb, peer = tag, "A silent cluster is not kept any more");
+                }
+            }
+        }
+        if next != Note::default() {
+            self.notes.insert(id, next);
         }
     }
 }
@@ -287,8 +385,8 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }
 
-fn until(due: Timestamp, now: Timestamp) -> std::time::Duration {
-    std::time::Duration::try_from(due.duration_since(now)).unwrap_or_default()
+fn until(due: Timestamp, now: Timestamp) -> Duration {
+    Duration::try_from(due.duration_since(now)).unwrap_or_default()
 }
 
 /// The election went otherwise; never when there is none any more.
@@ -298,8 +396,10 @@ async fn changed(elected: &mut latest::Receiver<bool>) {
     }
 }
 
-async fn sleep(wait: Option<std::time::Duration>) {
+async fn sleep(wait: Option<Duration>) {
     match wait {
+        // A timer would round it up.
+        Some(Duration::ZERO) => {}
         Some(wait) => tokio::time::sleep(wait).await,
         None => std::future::pending().await,
     }

@@ -13,10 +13,11 @@ mod host;
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::IpAddr,
+    sync::Arc,
 };
 
-use flotilla_api::gslb::Server;
-use flotilla_dns::{record::Data, zone::Entry};
+use flotilla_api::gslb::{NamespacedName, Server, ServiceHealthPolicy};
+use flotilla_dns::{name::Name, record::Data, zone::Entry};
 use jiff::Timestamp;
 
 use crate::{
@@ -37,8 +38,8 @@ use crate::{
     zones,
 };
 
+use self::host::{Alike, peers_of, sooner};
 pub use self::host::{Asking, own_looks};
-use self::host::{Subject, decide_host, peers_of};
 
 /// Hosts of one Gslb beyond this number are a problem and not served.
 pub const HOSTS_MAX: usize = 1000;
@@ -56,30 +57,41 @@ pub struct Context<'a> {
     pub now: Timestamp,
 }
 
-/// What a Gslb is about, before any peer is considered.
+/// Where a host lies and what it is called in the DNS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The zone it lies in.
+    pub zone: Arc<str>,
+    /// Its name.
+    pub name: Name,
+    /// Names of its local targets.
+    pub local: Vec<Name>,
+}
+
+/// What a Gslb is about, before any peer is considered and whoever is healthy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resolved {
     /// The rules, if the spec is valid.
     pub rules: Option<Rules>,
     /// Hosts in one of our zones, in the order of the referenced object.
     pub servers: Vec<Server>,
-    /// The zone of each host.
-    pub zones: BTreeMap<String, String>,
+    /// Where each host lies.
+    pub places: BTreeMap<Arc<str>, Place>,
     /// Our addresses.
     pub addresses: Vec<IpAddr>,
     /// Host names the addresses depend on.
     pub hostnames: BTreeSet<String>,
     /// What is wrong.
     pub problems: Vec<Problem>,
-    /// What was read.
+    /// What was read, and the Services whose health matters.
     pub reads: BTreeSet<Dep>,
 }
 
-/// What is answered for one host, and why.
+/// What is answered for one host, and why. Hosts of which the same is known share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostDecision {
     /// The zone the host lies in.
-    pub zone: String,
+    pub zone: Arc<str>,
     /// Health here.
     pub health: Health,
     /// What is published.
@@ -102,9 +114,11 @@ pub struct HostDecision {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
     /// What the Gslb is about.
-    pub resolved: Resolved,
+    pub resolved: Arc<Resolved>,
+    /// Everything that is wrong.
+    pub problems: Vec<Problem>,
     /// Hosts and what they are answered with; empty while the spec is invalid.
-    pub hosts: BTreeMap<String, HostDecision>,
+    pub hosts: BTreeMap<Arc<str>, Arc<HostDecision>>,
     /// When to decide again although nothing has happened.
     pub again_at: Option<Timestamp>,
 }
@@ -367,6 +381,7 @@ fn place(world: &World, servers: Vec<Server>, out: &mut Resolved) {
         ));
     }
     let mut outside = Vec::new();
+    let mut known_zone: Option<Arc<str>> = None;
     for mut server in servers.into_iter().take(HOSTS_MAX) {
         let host = match names::canonical(&server.host) {
             Ok(host) => host,
@@ -392,7 +407,28 @@ fn place(world: &World, servers: Vec<Server>, out: &mut Resolved) {
                 ));
             }
             Some(zone) => {
-                out.zones.insert(host.clone(), zone.zone.clone());
+                let Ok(name) = Name::parse(&host) else {
+                    continue;
+                };
+                if known_zone.as_deref() != Some(zone.zone.as_str()) {
+                    known_zone = Some(zone.zone.as_str().into());
+                }
+                let local = names::local_targets(&host);
+                let place = Place {
+                    zone: known_zone.clone().unwrap_or_default(),
+                    name,
+                    local: local
+                        .asked()
+                        .filter_map(|it| Name::parse(it).ok())
+                        .collect(),
+                };
+                out.places.insert(host.as_str().into(), place);
+                let keys = server
+                    .services
+                    .iter()
+                    .map(|s| Key::new(&s.namespace, &s.name));
+                out.reads
+                    .extend(keys.map(|key| Dep::Object(Kind::Service, key)));
                 server.host = host;
                 out.servers.push(server);
             }
@@ -410,60 +446,76 @@ fn place(world: &World, servers: Vec<Server>, out: &mut Resolved) {
 /// `taken` names hosts that an older Gslb publishes already.
 pub fn decide(
     world: &World,
-    mut resolved: Resolved,
+    resolved: &Arc<Resolved>,
     taken: &BTreeMap<String, GslbId>,
     ctx: Context<'_>,
 ) -> Decision {
-    let Some(rules) = resolved.rules.clone() else {
+    let mut problems = resolved.problems.clone();
+    let Some(rules) = &resolved.rules else {
         return Decision {
-            resolved,
+            resolved: resolved.clone(),
+            problems,
             ..Decision::default()
         };
     };
     let mut hosts = BTreeMap::new();
     let mut again_at: Option<Timestamp> = None;
+    let mut alike = Alike::new(world, rules, &resolved.addresses, ctx);
+    let mut healths = Healths::new(world, rules.policy);
     for server in &resolved.servers {
-        resolved.reads.extend(
-            server
-                .services
-                .iter()
-                .map(|s| Dep::Object(Kind::Service, Key::new(&s.namespace, &s.name))),
-        );
         if let Some(owner) = taken.get(&server.host) {
-            resolved.problems.push(Problem::new(
+            problems.push(Problem::new(
                 problem::Kind::HostTaken,
                 format!("host {:?}", server.host),
                 format!("Gslb {} is older and publishes it", owner.key),
             ));
             continue;
         }
-        let health = health::of_host(
-            rules.policy,
-            server.services.iter().map(|s| world.backend(s)),
-        );
-        let zone = resolved
-            .zones
-            .get(&server.host)
-            .cloned()
-            .unwrap_or_default();
-        let subject = Subject {
-            host: &server.host,
-            zone: &zone,
-            health,
-            rules: &rules,
-            addresses: &resolved.addresses,
+        let Some((host, place)) = resolved.places.get_key_value(server.host.as_str()) else {
+            continue;
         };
-        let host = decide_host(world, &subject, ctx, &mut again_at);
-        hosts.insert(server.host.clone(), host);
+        let health = healths.of(&server.services);
+        let view = ctx.view.host(host);
+        let (decision, until) = alike.decide(&place.zone, health, view);
+        sooner(&mut again_at, until);
+        hosts.insert(host.clone(), decision);
     }
-    resolved
-        .problems
-        .extend(strangers(world, &rules, &hosts, ctx));
-    resolved.problems.extend(rules.notes);
+    problems.extend(strangers(world, rules, &hosts, ctx));
+    problems.extend(rules.notes.iter().cloned());
     Decision {
-        resolved,
+        resolved: resolved.clone(),
+        problems,
         hosts,
         again_at,
+    }
+}
+
+/// The health of hosts, looked up once for neighbours with the same Services.
+struct Healths<'w> {
+    world: &'w World,
+    policy: ServiceHealthPolicy,
+    last: Option<(&'w [NamespacedName], Health)>,
+}
+
+impl<'w> Healths<'w> {
+    fn new(world: &'w World, policy: ServiceHealthPolicy) -> Healths<'w> {
+        Healths {
+            world,
+            policy,
+            last: None,
+        }
+    }
+
+    fn of(&mut self, services: &'w [NamespacedName]) -> Health {
+        match self.last {
+            Some((known, health)) if known == services => health,
+            _ => {
+                let backends = services.iter().map(|service| self.world.backend(service));
+                let health = health::of_host(self.policy, backends);
+                self.last = Some((services, health));
+                health
+            }
+        }
     }
 }
 
@@ -471,7 +523,7 @@ pub fn decide(
 fn strangers(
     world: &World,
     rules: &Rules,
-    hosts: &BTreeMap<String, HostDecision>,
+    hosts: &BTreeMap<Arc<str>, Arc<HostDecision>>,
     ctx: Context<'_>,
 ) -> Vec<Problem> {
     let Strategy::Failover { order } = &rules.strategy else {
@@ -480,7 +532,7 @@ fn strangers(
     if hosts.is_empty() {
         return Vec::new();
     }
-    let zones: BTreeSet<&str> = hosts.values().map(|host| host.zone.as_str()).collect();
+    let zones: BTreeSet<&str> = hosts.values().map(|host| &*host.zone).collect();
     let mut known: BTreeSet<&str> = zones
         .into_iter()
         .flat_map(|zone| peers_of(world, zone, ctx))

@@ -5,8 +5,12 @@
 //! outside: records to publish, objects to write, names to look up, peers to ask. The engine has no clock, no sockets
 //! and no tasks, so a whole fleet of them runs in a test under a virtual clock.
 //!
+//! Answers come first: [`Engine::settle`] does all that clients notice. What was decided is told to the API server and to
+//! the metrics by [`Engine::report`], one Gslb at a time, when the shell has time for it.
+//!
 //! Work is proportional to what changed: an event makes the Gslbs that read its object dirty, and only those are
-//! decided again. Nothing is decided before every kind has been listed once, because until then absence means nothing.
+//! resolved and decided again; when only health or a peer's answer changed they are not even resolved. Nothing is decided
+//! before every kind has been listed once, because until then absence means nothing.
 
 mod claims;
 mod effect;
@@ -15,11 +19,11 @@ mod legacy;
 mod zones;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
-use flotilla_dns::catalog;
+use flotilla_dns::{catalog, name::Name, zone::Entry};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -49,7 +53,7 @@ const REPORTER: &str = "gslb-controller";
 #[derive(Clone, Debug)]
 pub struct Said {
     /// The host it was asked about.
-    pub host: String,
+    pub host: Arc<str>,
     /// The family it was asked for.
     pub family: Family,
     /// What it said.
@@ -128,7 +132,12 @@ pub struct Engine {
     updates: BTreeMap<String, (bool, Vec<std::net::IpAddr>)>,
     /// Peers whose changes are pushed to us, by zone.
     pushed: BTreeMap<String, BTreeSet<String>>,
+    /// Gslbs to resolve and decide.
     dirty: BTreeSet<GslbId>,
+    /// Gslbs to decide: what they are about is as before.
+    stirred: BTreeSet<GslbId>,
+    /// Gslbs whose decision has not been told to the API server yet, and whether it is another one than before.
+    unreported: BTreeMap<GslbId, bool>,
     dirty_zones: bool,
     /// The DNS server has been told which zones there are.
     told_zones: bool,
@@ -165,6 +174,8 @@ impl Engine {
             updates: BTreeMap::new(),
             pushed: BTreeMap::new(),
             dirty: BTreeSet::new(),
+            stirred: BTreeSet::new(),
+            unreported: BTreeMap::new(),
             dirty_zones: true,
             told_zones: false,
             dirty_endpoints: BTreeSet::new(),
@@ -183,17 +194,7 @@ impl Engine {
     pub fn take(&mut self, input: Input) {
         match input {
             Input::Watch(kind, change) => self.watch(kind, change),
-            Input::Answers { tag, said } => {
-                for said in said {
-                    if let Some(owner) = self.claims.winner(&said.host)
-                        && self
-                            .view
-                            .note(&said.host, &tag, said.family, said.observation)
-                    {
-                        self.dirty.insert(owner.clone());
-                    }
-                }
-            }
+            Input::Answers { tag, said } => self.answered(&tag, said),
             Input::Sighting {
                 host,
                 tag,
@@ -203,7 +204,7 @@ impl Engine {
                 if let Some(owner) = self.claims.winner(&host).cloned()
                     && self.view.note_sighting(&host, &tag, sighting, at)
                 {
-                    self.dirty.insert(owner);
+                    self.stirred.insert(owner);
                 }
             }
             Input::Leading => self.start_over(),
@@ -215,6 +216,19 @@ impl Engine {
                 } else {
                     tags.remove(&tag)
                 };
+            }
+        }
+    }
+
+    fn answered(&mut self, tag: &str, said: Vec<Said>) {
+        for said in said {
+            if let Some(owner) = self.claims.winner(&said.host)
+                && self
+                    .view
+                    .note(&said.host, tag, said.family, said.observation)
+                && !self.stirred.contains(owner)
+            {
+                self.stirred.insert(owner.clone());
             }
         }
     }
@@ -231,7 +245,7 @@ impl Engine {
         self.dirty_legacy.extend(legacy.map(|id| id.key.clone()));
     }
 
-    /// Decides everything that what happened, or the time, makes necessary.
+    /// Decides everything that what happened, or the time, makes necessary, as far as clients notice it.
     pub fn settle(&mut self, now: Timestamp) -> Vec<Effect> {
         if !self.world.is_synced() {
             return Vec::new();
@@ -240,7 +254,7 @@ impl Engine {
             && *at <= now
             && let Some((_, id)) = self.due.pop_first()
         {
-            self.dirty.insert(id);
+            self.stirred.insert(id);
         }
         if std::mem::take(&mut self.dirty_zones) {
             self.settle_zones(now);
@@ -248,15 +262,18 @@ impl Engine {
         for key in std::mem::take(&mut self.dirty_ingresses) {
             self.settle_ingress(&key);
         }
-        for key in std::mem::take(&mut self.dirty_legacy) {
-            self.settle_legacy(&key);
-        }
         // Every Gslb is resolved before any is decided, so that a host that moves has one owner at a time.
         let mut resolved = BTreeMap::new();
         while let Some(id) = self.dirty.pop_first() {
-            if let Entry::Vacant(place) = resolved.entry(id) {
-                let outcome = self.resolve(&place.key().clone(), now);
-                place.insert(outcome);
+            if !resolved.contains_key(&id) {
+                let outcome = self.resolve(&id, now);
+                resolved.insert(id, outcome);
+            }
+        }
+        for id in std::mem::take(&mut self.stirred) {
+            if let Some(decision) = self.decisions.get(&id) {
+                let known = || Some(decision.resolved.clone());
+                resolved.entry(id).or_insert_with(known);
             }
         }
         for (id, outcome) in resolved {
@@ -265,12 +282,37 @@ impl Engine {
         for key in std::mem::take(&mut self.dirty_endpoints) {
             self.settle_endpoint(&key);
         }
+        for key in std::mem::take(&mut self.dirty_legacy) {
+            // Whoever reads that one has moved finds everything else written, or on its way.
+            for legacy in [true, false] {
+                let key = key.clone();
+                let id = GslbId { legacy, key };
+                if let Some(is_news) = self.unreported.remove(&id) {
+                    self.report_gslb(&id, is_news, now);
+                }
+            }
+            self.settle_legacy(&key);
+        }
         if !self.changes.is_empty() {
             // Records first: nothing outside may be ahead of what we answer.
             self.effects
                 .insert(0, Effect::Publish(std::mem::take(&mut self.changes)));
         }
         std::mem::take(&mut self.effects)
+    }
+
+    /// Tells the API server and the metrics what was decided about one Gslb. To be called until everything is reported, after
+    /// [`Engine::settle`].
+    pub fn report(&mut self, now: Timestamp) -> Vec<Effect> {
+        if let Some((id, is_news)) = self.unreported.pop_first() {
+            self.report_gslb(&id, is_news, now);
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Whether nothing is left for [`Engine::report`].
+    pub fn is_reported(&self) -> bool {
+        self.unreported.is_empty()
     }
 
     /// When [`Engine::settle`] wants to be called although nothing happens.
@@ -305,6 +347,7 @@ impl Engine {
             touched.objects.clear();
         }
         self.dirty.extend(touched.gslbs);
+        self.stirred.extend(touched.health);
         for (kind, key) in touched.objects {
             match kind {
                 Kind::Gslb | Kind::LegacyGslb | Kind::Ingress | Kind::DnsEndpoint => {
@@ -404,7 +447,7 @@ impl Engine {
                 key: key.clone(),
             };
             if self.decisions.contains_key(&id) {
-                self.dirty.insert(id);
+                self.unreported.entry(id).or_default();
             }
         }
     }
@@ -435,31 +478,41 @@ impl Engine {
     /// Publishes a DNSEndpoint of somebody else, or one of ours that is still being decided.
     fn settle_endpoint(&mut self, key: &Key) {
         let source = publish::Source::Endpoint(key.clone());
-        let wanted = match self.world.endpoints.get(key) {
-            Some(view) if endpoints::is_local(&view.labels) => {
-                let mut entries = publish::entries_of_endpoint(&view.spec);
-                let owner = [false, true]
-                    .into_iter()
-                    .map(|legacy| GslbId {
-                        legacy,
-                        key: key.clone(),
+        let wanted = self.entries_of_endpoint(key);
+        let wanted = wanted.into_iter().filter_map(|(name, entry)| {
+            let name = Name::parse(&name).ok()?;
+            Some((name, Arc::new(entry)))
+        });
+        let changes = self.book.set(&source, wanted.collect());
+        self.changes.extend(changes);
+    }
+
+    fn entries_of_endpoint(&self, key: &Key) -> BTreeMap<String, Entry> {
+        let view = self.world.endpoints.get(key);
+        let Some(view) = view.filter(|view| endpoints::is_local(&view.labels)) else {
+            return BTreeMap::new();
+        };
+        let owner = [false, true]
+            .into_iter()
+            .map(|legacy| GslbId {
+                legacy,
+                key: key.clone(),
+            })
+            .find(|id| self.world.gslbs.contains_key(id));
+        match owner.and_then(|id| self.decisions.get(&id)) {
+            Some(decision) if !decision.is_waiting() => BTreeMap::new(),
+            Some(decision) => {
+                let mut entries = publish::entries_of_endpoint(&view.spec.unpack());
+                entries.retain(|name, entry| {
+                    decision.hosts.get(name.as_str()).is_some_and(|host| {
+                        host.waiting && !host.is_stale(entry, &decision.resolved.addresses)
                     })
-                    .find(|id| self.world.gslbs.contains_key(id));
-                match owner.and_then(|id| self.decisions.get(&id)) {
-                    Some(decision) => entries.retain(|name, entry| {
-                        decision.hosts.get(name).is_some_and(|host| {
-                            host.waiting && !host.is_stale(entry, &decision.resolved.addresses)
-                        })
-                    }),
-                    None if view.owned_by_gslb => entries.clear(),
-                    None => {}
-                }
+                });
                 entries
             }
-            _ => BTreeMap::new(),
-        };
-        let changes = self.book.set(&source, wanted);
-        self.changes.extend(changes);
+            None if view.owned_by_gslb => BTreeMap::new(),
+            None => publish::entries_of_endpoint(&view.spec.unpack()),
+        }
     }
 
     /// An annotated Ingress creates a Gslb.

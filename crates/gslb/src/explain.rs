@@ -182,7 +182,7 @@ fn answered(facts: &Facts, family: Family) -> Answered {
             addresses,
             ttl_seconds,
         }) => (
-            Some(addresses.clone()),
+            Some(addresses.to_vec()),
             Some(*ttl_seconds).filter(|_| !addresses.is_empty()),
         ),
         _ => (None, None),
@@ -263,7 +263,7 @@ fn sighting_text(sighting: &Sighting) -> String {
 fn believed(observation: Option<&Observation>) -> PeerAnswer {
     match observation.map(|observation| &observation.answer) {
         Some(Answer::Targets { addresses, .. }) if addresses.is_empty() => PeerAnswer::NoTargets,
-        Some(Answer::Targets { addresses, .. }) => PeerAnswer::Targets(addresses.clone()),
+        Some(Answer::Targets { addresses, .. }) => PeerAnswer::Targets(addresses.to_vec()),
         Some(Answer::Silence) | None => PeerAnswer::Unknown,
     }
 }
@@ -277,7 +277,7 @@ fn peer(tag: &str, said: &BTreeMap<Family, Observation>, pushed: bool) -> Option
         } = &observation.answer
         {
             answered = true;
-            addresses.extend(found);
+            addresses.extend(found.iter());
         }
     }
     let says = match (answered, addresses.is_empty()) {

@@ -50,7 +50,7 @@ pub fn embedded(
         return None;
     }
     let spec = spec_of(&gslb.spec.ingress);
-    if existing.is_some_and(|existing| covers(&existing.spec, &spec)) {
+    if existing.is_some_and(|existing| covers(&existing.spec.unpack(), &spec)) {
         return None;
     }
     Some(json!({

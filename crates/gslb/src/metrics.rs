@@ -15,7 +15,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use crate::{decide::Decision, health::Health, select::Strategy, world::GslbId};
+use crate::{decide::Decision, health::Health, note::Note, select::Strategy, world::GslbId};
 
 /// Namespace and name of a Gslb.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -98,6 +98,8 @@ pub struct Metrics {
     round_robin: Gauges<InStatus>,
     geoip: Gauges<InStatus>,
     endpoints: Gauges<OfName>,
+    share: Gauges<Object>,
+    kept: Gauges<Object>,
     runtime: Gauges<Runtime>,
     pushed: Gauges<OfPeer>,
     pulls: Family<OfPull, Counter>,
@@ -122,6 +124,8 @@ impl Default for Metrics {
             round_robin: Family::default(),
             geoip: Family::default(),
             endpoints: Family::default(),
+            share: Family::default(),
+            kept: Family::default(),
             runtime: Family::default(),
             pushed: Family::default(),
             pulls: Family::default(),
@@ -212,6 +216,16 @@ impl Metrics {
         }
         registry.register("k8gb_runtime_info", "What is running", m.runtime.clone());
         registry.register(
+            "flotilla_gslb_share_percent",
+            "Percent of its share that this cluster takes; below 100 while it is drained",
+            m.share.clone(),
+        );
+        registry.register(
+            "flotilla_gslb_kept_clusters",
+            "Silent clusters that are kept because too few others lost them too",
+            m.kept.clone(),
+        );
+        registry.register(
             "flotilla_gslb_peer_pushes",
             "Whether the changes of a peer's zone are pushed to us",
             m.pushed.clone(),
@@ -298,20 +312,24 @@ impl Metrics {
             return self.remove(id, &object, &tagged);
         };
         self.reconciliations.get_or_create(&object).inc();
-        let n_errors = u64::from(!decision.resolved.problems.is_empty());
+        let n_errors = u64::from(!decision.problems.is_empty());
         self.errors.get_or_create(&object).inc_by(n_errors);
 
         let count = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
-        let targets = |host: &crate::decide::HostDecision| {
+        let targets = |host: &Arc<crate::decide::HostDecision>| {
             host.records.targets.values().map(Vec::len).sum::<usize>()
         };
-        let own = |host: &crate::decide::HostDecision| {
+        let own = |host: &Arc<crate::decide::HostDecision>| {
             host.records.targets.get(geo_tag).map_or(0, Vec::len)
         };
         let n_targets: usize = decision.hosts.values().map(targets).sum();
         self.healthy.get_or_create(&object).set(count(n_targets));
         let n_own: usize = decision.hosts.values().map(own).sum();
         self.healthy_local.get_or_create(&tagged).set(count(n_own));
+        let note = Note::of(decision);
+        self.share.get_or_create(&object).set(note.share.into());
+        let n_kept = count(note.kept.len());
+        self.kept.get_or_create(&object).set(n_kept);
         let strategy = decision
             .resolved
             .rules
@@ -358,7 +376,7 @@ impl Metrics {
             let local = crate::names::local_targets(host);
             let n_targets: usize = decided.records.targets.values().map(Vec::len).sum();
             let counts = [
-                (Some(host.as_str()), n_targets),
+                (Some(&**host), n_targets),
                 (local.published(), decided.records.local.len()),
             ];
             for (dns_name, n) in counts {
@@ -387,6 +405,8 @@ impl Metrics {
         self.reconciliations.remove(object);
         self.healthy.remove(object);
         self.healthy_local.remove(tagged);
+        self.share.remove(object);
+        self.kept.remove(object);
         for health in [Health::Healthy, Health::Unhealthy, Health::NotFound] {
             for suffix in ["", "_primary", "_secondary"] {
                 let labels = InStatus {

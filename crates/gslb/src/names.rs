@@ -134,6 +134,14 @@ pub fn local_targets(host: &str) -> LocalTargets {
     }
 }
 
+/// Whether a name, of which the wire form is given, holds a host's local targets. That is all that clusters push to each other.
+pub fn is_local_targets(wire: &[u8]) -> bool {
+    let label = wire
+        .split_first()
+        .and_then(|(octets, rest)| rest.get(..usize::from(*octets)));
+    label.is_some_and(|label| label == b"localtargets" || label.starts_with(b"localtargets-"))
+}
+
 impl LocalTargets {
     /// The name that stands in the DNSEndpoint: the one every peer knows if it fits.
     pub fn published(&self) -> Option<&str> {

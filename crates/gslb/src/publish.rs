@@ -8,7 +8,10 @@
 mod records;
 mod why;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
 
 use flotilla_dns::{
     catalog::Change,
@@ -31,50 +34,49 @@ pub enum Source {
     Endpoint(Key),
 }
 
+/// What sources want at one name, earlier sources first.
+type Wishes = Vec<(Arc<Source>, Arc<Entry>)>;
+
 /// Everything that is to be published.
 #[derive(Debug, Default)]
 pub struct Book {
     zones: BTreeMap<String, Settings>,
-    names: BTreeMap<String, BTreeMap<Source, Entry>>,
-    by_source: BTreeMap<Source, BTreeSet<String>>,
+    names: HashMap<Name, Wishes>,
+    by_source: BTreeMap<Arc<Source>, HashSet<Name>>,
 }
 
 impl Book {
     /// Replaces the zones. Records of zones that come or move are published again.
     pub fn set_zones(&mut self, zones: BTreeMap<String, Settings>) -> Vec<Change> {
         let mut changes = Vec::new();
-        let mut moved: Vec<&str> = Vec::new();
+        let mut moved: Vec<Name> = Vec::new();
         for (apex, settings) in &self.zones {
             if !zones.contains_key(apex) {
                 changes.push(Change::RemoveZone(settings.apex.clone()));
-                moved.push(apex);
+                moved.push(settings.apex.clone());
             }
         }
         for (apex, settings) in &zones {
             if self.zones.get(apex) != Some(settings) {
                 changes.push(Change::Zone(settings.clone()));
                 if !self.zones.contains_key(apex) {
-                    moved.push(apex);
+                    moved.push(settings.apex.clone());
                 }
             }
         }
-        let moved: Vec<String> = moved.into_iter().map(str::to_owned).collect();
         self.zones = zones;
-        let below = |name: &str, apex: &str| {
-            name.strip_suffix(apex)
-                .is_some_and(|own| own.ends_with('.'))
-        };
-        let concerned = self
-            .names
-            .keys()
-            .filter(|name| moved.iter().any(|apex| below(name, apex)));
-        changes.extend(concerned.filter_map(|name| self.change(name)));
+        let is_moved = |name: &&Name| moved.iter().any(|apex| is_below(name, apex));
+        let mut concerned: Vec<&Name> = self.names.keys().filter(is_moved).collect();
+        concerned.sort();
+        changes.extend(concerned.into_iter().filter_map(|name| self.change(name)));
         changes
     }
 
     /// What a source wants at a name.
-    pub fn entry(&self, source: &Source, name: &str) -> Option<&Entry> {
-        self.names.get(name)?.get(source)
+    pub fn entry(&self, source: &Source, name: &Name) -> Option<&Arc<Entry>> {
+        let mut wishes = self.names.get(name)?.iter();
+        let found = wishes.find(|(known, _)| **known == *source);
+        found.map(|(_, entry)| entry)
     }
 
     /// Serial of a published zone.
@@ -82,96 +84,75 @@ impl Book {
         self.zones.get(zone).map(|settings| settings.soa.serial)
     }
 
-    /// Replaces what a source wants.
-    pub fn set(&mut self, source: &Source, wanted: BTreeMap<String, Entry>) -> Vec<Change> {
-        let before = self.by_source.remove(source).unwrap_or_default();
-        let mut touched = BTreeSet::new();
-        for name in before.iter().filter(|name| !wanted.contains_key(*name)) {
-            if let Some(entries) = self.names.get_mut(name)
-                && entries.remove(source).is_some()
-            {
-                touched.insert(name.clone());
+    /// Replaces what a source wants. Of two wishes for one name the later one counts.
+    pub fn set(&mut self, source: &Source, wanted: Vec<(Name, Arc<Entry>)>) -> Vec<Change> {
+        let (source, mut gone) = match self.by_source.remove_entry(source) {
+            Some((source, before)) => (source, before),
+            None => (Arc::new(source.clone()), HashSet::new()),
+        };
+        let mut touched = Vec::new();
+        let mut now = HashSet::with_capacity(wanted.len());
+        for (name, entry) in wanted.into_iter().rev() {
+            if !now.insert(name.clone()) {
+                continue;
+            }
+            gone.remove(&name);
+            if self.wish(&source, &name, entry) {
+                touched.push(name);
             }
         }
-        if !wanted.is_empty() {
-            self.by_source
-                .insert(source.clone(), wanted.keys().cloned().collect());
-        }
-        for (name, entry) in wanted {
-            let entries = self.names.entry(name.clone()).or_default();
-            if entries.get(source) != Some(&entry) {
-                entries.insert(source.clone(), entry);
-                touched.insert(name);
+        let mut gone: Vec<Name> = gone.into_iter().collect();
+        gone.sort_unstable_by(|a, b| a.wire().cmp(b.wire()));
+        for name in &gone {
+            if let Some(wishes) = self.names.get_mut(name) {
+                wishes.retain(|(known, _)| *known != source);
+                if wishes.is_empty() {
+                    self.names.remove(name);
+                }
             }
         }
-        let changes = touched
-            .iter()
-            .filter_map(|name| self.change(name))
-            .collect();
-        for name in &touched {
-            if self.names.get(name).is_some_and(BTreeMap::is_empty) {
-                self.names.remove(name);
-            }
+        if !now.is_empty() {
+            self.by_source.insert(source, now);
         }
-        changes
+        let touched = touched.iter().chain(&gone);
+        touched.filter_map(|name| self.change(name)).collect()
     }
 
-    /// Replaces what a source wants, keeping its present wish for the names in `keep`.
-    pub fn set_keeping(
-        &mut self,
-        source: &Source,
-        mut wanted: BTreeMap<String, Entry>,
-        keep: impl IntoIterator<Item = String>,
-    ) -> Vec<Change> {
-        for name in keep {
-            if let Some(entry) = self
-                .names
-                .get(&name)
-                .and_then(|entries| entries.get(source))
-            {
-                wanted.insert(name, entry.clone());
-            }
+    /// Notes a wish; tells whether it is another one than before.
+    fn wish(&mut self, source: &Arc<Source>, name: &Name, entry: Arc<Entry>) -> bool {
+        let wishes = self.names.entry(name.clone()).or_default();
+        match wishes.binary_search_by(|(known, _)| known.cmp(source)) {
+            Ok(place) if wishes[place].1 == entry => return false,
+            Ok(place) => wishes[place].1 = entry,
+            Err(place) => wishes.insert(place, (source.clone(), entry)),
         }
-        self.set(source, wanted)
+        true
     }
 
     /// The change that makes a name what the book says, if one of our zones contains it.
-    fn change(&self, name: &str) -> Option<Change> {
-        let (_, settings) = self
-            .zones
-            .iter()
-            .filter(|(apex, _)| {
-                name.strip_suffix(apex.as_str())
-                    .is_some_and(|own| own.ends_with('.'))
-            })
-            .max_by_key(|(apex, _)| apex.len())?;
-        let zone = settings.apex.clone();
-        let name_on_the_wire = Name::parse(name).ok()?;
-        let entry = self
-            .names
-            .get(name)
-            // Who only says why there is nothing does not stand in the way of those who have something.
-            .and_then(|entries| {
-                let mut all = entries.values();
-                let first = all.next()?;
-                let has_records = |entry: &&Entry| !entry.sets.is_empty();
-                Some(first)
-                    .filter(has_records)
-                    .or_else(|| all.find(has_records))
-                    .or(Some(first))
-            });
-        Some(match entry {
-            Some(entry) => Change::Set {
+    fn change(&self, name: &Name) -> Option<Change> {
+        let containing = self.zones.values().map(|settings| &settings.apex);
+        let zone = containing
+            .filter(|apex| is_below(name, apex))
+            .max_by_key(|apex| apex.wire().len())?
+            .clone();
+        let name = name.clone();
+        let wishes = self.names.get(&name).map_or(&[][..], Vec::as_slice);
+        // Who only says why there is nothing does not stand in the way of those who have something.
+        let something = wishes.iter().find(|(_, entry)| !entry.sets.is_empty());
+        Some(match something.or(wishes.first()) {
+            Some((_, entry)) => Change::Set {
                 zone,
-                name: name_on_the_wire,
+                name,
                 entry: entry.clone(),
             },
-            None => Change::Remove {
-                zone,
-                name: name_on_the_wire,
-            },
+            None => Change::Remove { zone, name },
         })
     }
+}
+
+fn is_below(name: &Name, apex: &Name) -> bool {
+    name != apex && name.is_within(apex)
 }
 
 #[cfg(test)]

@@ -91,9 +91,12 @@ pub fn votes<'a>(tag: &str, sightings: impl IntoIterator<Item = Option<&'a Sight
     votes
 }
 
+/// The label in front of a host's name under which a cluster says whom it sees.
+pub const LABEL: &str = "_view";
+
 /// The name under which a cluster says whom it sees.
 pub fn name(host: &str) -> String {
-    format!("_view.{host}")
+    format!("{LABEL}.{host}")
 }
 
 impl State {

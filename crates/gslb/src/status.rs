@@ -115,7 +115,7 @@ pub fn of_decision(
                 .flatten()
                 .copied()
                 .collect();
-            (host.clone(), texts(&ips))
+            (host.to_string(), texts(&ips))
         })
         .filter(|(_, ips)| !ips.is_empty())
         .collect();
@@ -124,7 +124,7 @@ pub fn of_decision(
         .iter()
         .map(|server| server.host.as_str())
         .collect();
-    let mut all = vec![ready(&resolved.problems, conditions, Some(generation), now)];
+    let mut all = vec![ready(&decision.problems, conditions, Some(generation), now)];
     for (kind, said) in [
         ("Witnessed", witnessed(decision, geo_tag)),
         ("Draining", draining(decision)),
@@ -146,7 +146,7 @@ pub fn of_decision(
         service_health: decision
             .hosts
             .iter()
-            .map(|(host, decided)| (host.clone(), decided.health.as_str().to_owned()))
+            .map(|(host, decided)| (host.to_string(), decided.health.as_str().to_owned()))
             .collect(),
     }
 }

@@ -1,11 +1,13 @@
 //! What each peer said about each host, and when.
 //!
 //! A view is the memory between polls: the last answer of a peer per host and address family, the last good one
-//! before it, and their times. [`View::answer`] turns that into what [`crate::select`] wants to know at a given moment.
+//! before it, and their times. [`HostView::answer`] turns that into what [`crate::select`] wants to know at a given moment.
 
 use std::{
-    collections::BTreeMap,
+    collections::HashMap,
+    mem,
     net::{IpAddr, SocketAddr},
+    sync::Arc,
 };
 
 use jiff::{SignedDuration, Timestamp};
@@ -48,8 +50,8 @@ impl Family {
 pub enum Answer {
     /// It vouches for these addresses, which may be none.
     Targets {
-        /// Sorted addresses.
-        addresses: Vec<IpAddr>,
+        /// Sorted addresses; many hosts share them.
+        addresses: Arc<[IpAddr]>,
         /// Time to live the peer gave, in seconds.
         ttl_seconds: u32,
     },
@@ -69,25 +71,71 @@ pub struct Observation {
 }
 
 /// What a peer said about a host in one family.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+#[derive(Clone, Debug)]
+struct Seen {
+    tag: Arc<str>,
+    family: Family,
     /// The last answer.
-    pub last: Observation,
-    /// The last one that was not silence; equal to `last` unless that is silence.
-    pub last_good: Option<Observation>,
+    last: Observation,
+    /// While that is silence, the last one that was not.
+    kept: Option<Box<Observation>>,
     /// Its outages and recoveries.
-    pub history: History,
+    history: History,
 }
 
-/// Host, tag and family.
-type Topic = (String, String, Family);
+impl Seen {
+    /// The last answer that was not silence.
+    fn last_good(&self) -> Option<&Observation> {
+        match self.last.answer {
+            Answer::Silence => self.kept.as_deref(),
+            Answer::Targets { .. } => Some(&self.last),
+        }
+    }
+
+    /// Takes in the next answer; tells whether it says something new.
+    fn follow(&mut self, observation: Observation) -> bool {
+        let news = self.last.answer != observation.answer;
+        self.history
+            .note(look(&observation.answer), observation.at, false);
+        let silent = observation.answer == Answer::Silence;
+        let last = mem::replace(&mut self.last, observation);
+        match last.answer {
+            _ if !silent => self.kept = None,
+            Answer::Targets { .. } => self.kept = Some(Box::new(last)),
+            Answer::Silence => {}
+        }
+        news
+    }
+}
+
+fn look(answer: &Answer) -> Look {
+    match answer {
+        Answer::Silence => Look::Silent,
+        Answer::Targets { addresses, .. } if addresses.is_empty() => Look::Ill,
+        Answer::Targets { .. } => Look::Healthy,
+    }
+}
+
+/// What every peer said about one host.
+#[derive(Clone, Debug, Default)]
+pub struct HostView {
+    seen: Vec<Seen>,
+    /// What each peer said it sees, and when.
+    sightings: Vec<(Arc<str>, Sighting, Timestamp)>,
+}
+
+/// What is known of a host nobody said anything about.
+static NOTHING: HostView = HostView {
+    seen: Vec::new(),
+    sightings: Vec::new(),
+};
 
 /// What every peer said.
 #[derive(Clone, Debug, Default)]
 pub struct View {
-    seen: BTreeMap<Topic, Seen>,
-    /// What each peer said it sees of each host, by host and tag.
-    sightings: BTreeMap<(String, String), (Sighting, Timestamp)>,
+    hosts: HashMap<Arc<str>, HostView>,
+    /// Every tag once.
+    tags: Vec<Arc<str>>,
 }
 
 impl View {
@@ -99,29 +147,25 @@ impl View {
         family: Family,
         observation: Observation,
     ) -> bool {
-        let topic = (host.to_owned(), tag.to_owned(), family);
-        let before = self.seen.get(&topic);
-        let news = before.is_none_or(|seen| seen.last.answer != observation.answer);
-        let last_good = match observation.answer {
-            Answer::Silence => before.and_then(|seen| seen.last_good.clone()),
-            Answer::Targets { .. } => Some(observation.clone()),
-        };
-        let mut history = before.map(|seen| seen.history.clone()).unwrap_or_default();
-        let look = match &observation.answer {
-            Answer::Silence => Look::Silent,
-            Answer::Targets { addresses, .. } if addresses.is_empty() => Look::Ill,
-            Answer::Targets { .. } => Look::Healthy,
-        };
-        history.note(look, observation.at, before.is_none());
-        self.seen.insert(
-            topic,
-            Seen {
-                last: observation,
-                last_good,
-                history,
-            },
-        );
-        news
+        let tag = self.tag(tag);
+        let host = self.of(host);
+        let is_it = |seen: &&mut Seen| seen.family == family && seen.tag == tag;
+        if let Some(seen) = host.seen.iter_mut().find(is_it) {
+            return seen.follow(observation);
+        }
+        let mut history = History::default();
+        history.note(look(&observation.answer), observation.at, true);
+        host.seen.push(Seen {
+            tag,
+            family,
+            last: observation,
+            kept: None,
+            history,
+        });
+        // In one order, so that views compare.
+        host.seen
+            .sort_by(|a, b| (&a.tag, a.family).cmp(&(&b.tag, b.family)));
+        true
     }
 
     /// Notes what a peer said it sees; tells whether that is new.
@@ -132,20 +176,83 @@ impl View {
         sighting: Sighting,
         at: Timestamp,
     ) -> bool {
-        let topic = (host.to_owned(), tag.to_owned());
-        let before = self.sightings.insert(topic, (sighting.clone(), at));
-        before.is_none_or(|(before, _)| before != sighting)
+        let tag = self.tag(tag);
+        let sightings = &mut self.of(host).sightings;
+        match sightings.binary_search_by(|(known, ..)| known.cmp(&tag)) {
+            Ok(place) => {
+                let before = mem::replace(&mut sightings[place], (tag, sighting, at));
+                before.1 != sightings[place].1
+            }
+            Err(place) => {
+                sightings.insert(place, (tag, sighting, at));
+                true
+            }
+        }
+    }
+
+    /// What is known of one host.
+    pub fn host(&self, host: &str) -> &HostView {
+        self.hosts.get(host).unwrap_or(&NOTHING)
+    }
+
+    /// Forgets a host that is not balanced any more.
+    pub fn forget(&mut self, host: &str) {
+        self.hosts.remove(host);
+    }
+
+    /// Number of hosts somebody said something about.
+    pub fn len(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// Whether nothing has been noted.
+    pub fn is_empty(&self) -> bool {
+        self.hosts.is_empty()
+    }
+
+    fn of(&mut self, host: &str) -> &mut HostView {
+        // The name is copied only when it is new.
+        if !self.hosts.contains_key(host) {
+            self.hosts.insert(host.into(), HostView::default());
+        }
+        self.hosts.get_mut(host).expect("it is there now")
+    }
+
+    fn tag(&mut self, tag: &str) -> Arc<str> {
+        match self.tags.iter().find(|known| ***known == *tag) {
+            Some(known) => known.clone(),
+            None => {
+                let new: Arc<str> = tag.into();
+                self.tags.push(new.clone());
+                new
+            }
+        }
+    }
+}
+
+impl HostView {
+    /// Whether both say the same; what is remembered from earlier counts only when `remembering`.
+    pub(crate) fn is_alike(&self, other: &HostView, remembering: bool) -> bool {
+        let seen = |(a, b): (&Seen, &Seen)| {
+            a.tag == b.tag
+                && a.family == b.family
+                && a.last.answer == b.last.answer
+                && (!remembering || a.kept == b.kept && a.history == b.history)
+        };
+        self.seen.len() == other.seen.len()
+            && self.seen.iter().zip(&other.seen).all(seen)
+            && (!remembering || self.sightings == other.sightings)
     }
 
     /// What a peer said it sees, unless that is older than `oldest`; and until when it counts.
     pub fn sighting(
         &self,
-        host: &str,
         tag: &str,
         now: Timestamp,
         oldest: SignedDuration,
     ) -> Option<(&Sighting, Timestamp)> {
-        let (sighting, at) = self.sightings.get(&(host.to_owned(), tag.to_owned()))?;
+        let found = self.sightings.iter().find(|(known, ..)| **known == *tag);
+        let (_, sighting, at) = found?;
         let until = at.checked_add(oldest).ok()?;
         (now < until).then_some((sighting, until))
     }
@@ -153,7 +260,6 @@ impl View {
     /// Until when a cluster that came back is not used; the instant may be over. See [`History::held_until`].
     pub fn held_until(
         &self,
-        host: &str,
         tag: &str,
         family: Family,
         hold: SignedDuration,
@@ -162,21 +268,16 @@ impl View {
         if hold <= SignedDuration::ZERO {
             return None;
         }
-        let seen = self.seen(host, tag, family)?;
+        let seen = self.seen(tag, family)?;
         seen.history.held_until(hold, forgiven)
     }
 
     /// The last addresses a peer vouched for, however old, unless it took them back.
-    pub fn last_good(&self, host: &str, tag: &str, family: Family) -> Option<&[IpAddr]> {
-        match &self.seen(host, tag, family)?.last_good.as_ref()?.answer {
+    pub fn last_good(&self, tag: &str, family: Family) -> Option<&[IpAddr]> {
+        match &self.seen(tag, family)?.last_good()?.answer {
             Answer::Targets { addresses, .. } if !addresses.is_empty() => Some(addresses),
             _ => None,
         }
-    }
-
-    /// The last answer of a peer about a host.
-    pub fn seen(&self, host: &str, tag: &str, family: Family) -> Option<&Seen> {
-        self.seen.get(&(host.to_owned(), tag.to_owned(), family))
     }
 
     /// What to believe of a peer now, and until when if that changes by time alone.
@@ -184,58 +285,26 @@ impl View {
     /// `hold` is how long a silent peer's last addresses are believed, counted from when they were given.
     pub fn answer(
         &self,
-        host: &str,
         tag: &str,
         family: Family,
         now: Timestamp,
         hold: SignedDuration,
     ) -> (PeerAnswer, Option<Timestamp>) {
-        let Some(seen) = self.seen(host, tag, family) else {
+        let Some(seen) = self.seen(tag, family) else {
             return (PeerAnswer::Pending, None);
         };
         match &seen.last.answer {
             Answer::Targets { addresses, .. } if addresses.is_empty() => {
                 (PeerAnswer::NoTargets, None)
             }
-            Answer::Targets { addresses, .. } => (PeerAnswer::Targets(addresses.clone()), None),
-            Answer::Silence => held(seen.last_good.as_ref(), now, hold),
+            Answer::Targets { addresses, .. } => (PeerAnswer::Targets(addresses.to_vec()), None),
+            Answer::Silence => held(seen.last_good(), now, hold),
         }
     }
 
-    /// Forgets a host that is not balanced any more.
-    pub fn forget(&mut self, host: &str) {
-        let from = (host.to_owned(), String::new(), Family::V4);
-        let topics: Vec<Topic> = self
-            .seen
-            .range(from..)
-            .map(|(t, _)| t)
-            .take_while(|t| t.0 == host)
-            .cloned()
-            .collect();
-        for topic in topics {
-            self.seen.remove(&topic);
-        }
-        let from = (host.to_owned(), String::new());
-        let topics: Vec<(String, String)> = self
-            .sightings
-            .range(from..)
-            .map(|(topic, _)| topic)
-            .take_while(|topic| topic.0 == host)
-            .cloned()
-            .collect();
-        for topic in topics {
-            self.sightings.remove(&topic);
-        }
-    }
-
-    /// Number of topics held.
-    pub fn len(&self) -> usize {
-        self.seen.len()
-    }
-
-    /// Whether nothing has been noted.
-    pub fn is_empty(&self) -> bool {
-        self.seen.is_empty()
+    fn seen(&self, tag: &str, family: Family) -> Option<&Seen> {
+        let is_it = |seen: &&Seen| seen.family == family && *seen.tag == *tag;
+        self.seen.iter().find(is_it)
     }
 }
 
@@ -259,7 +328,7 @@ fn held(
     let age_seconds = u32::try_from(age.as_secs().max(0)).unwrap_or(u32::MAX);
     (
         PeerAnswer::Held {
-            targets: addresses.clone(),
+            targets: addresses.to_vec(),
             age_seconds,
         },
         at.checked_add(hold).ok(),

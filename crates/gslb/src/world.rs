@@ -15,8 +15,8 @@ use flotilla_api::{DnsEndpointSpec, gslb::NamespacedName};
 use serde_json::Value;
 
 use crate::{
-    expose::Address, health::Backend, key::Key, kinds::Kind, problem::Problem, refs::Referent,
-    zones::Zone,
+    expose::Address, health::Backend, key::Key, kinds::Kind, packed::Packed, problem::Problem,
+    refs::Referent, zones::Zone,
 };
 
 pub use self::project::GslbView;
@@ -76,7 +76,7 @@ pub struct IngressView {
     /// Labels.
     pub labels: BTreeMap<String, String>,
     /// Whole spec, to compare with the one embedded in a Gslb.
-    pub spec: Value,
+    pub spec: Packed<Value>,
     /// Unique identifier.
     pub uid: String,
     /// UIDs of its owners.
@@ -89,7 +89,7 @@ pub struct IngressView {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EndpointView {
     /// Its records.
-    pub spec: DnsEndpointSpec,
+    pub spec: Packed<DnsEndpointSpec>,
     /// Labels.
     pub labels: BTreeMap<String, String>,
     /// Annotations.
@@ -116,8 +116,10 @@ pub enum Change {
 /// What changed in the world by one [`Change`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
-    /// Gslbs to decide again.
+    /// Gslbs to resolve and to decide again.
     pub gslbs: BTreeSet<GslbId>,
+    /// Gslbs to decide again, because a Service they read became ready or ceased to be.
+    pub health: BTreeSet<GslbId>,
     /// Objects that came, went or changed.
     pub objects: BTreeSet<(Kind, Key)>,
 }
@@ -313,6 +315,11 @@ impl World {
         }
     }
 
+    fn touch_health(&self, service: Key, touched: &mut Touched) {
+        let service = Dep::Object(Kind::Service, service);
+        touched.health.extend(self.readers(&service).cloned());
+    }
+
     /// Counts the slice for its Service; touches the readers when the Service's readiness flips.
     fn set_slice(&mut self, slice: &Key, state: Option<(Key, bool)>, touched: &mut Touched) {
         let old = match &state {
@@ -331,7 +338,7 @@ impl World {
             let n = self.n_ready.entry(service.clone()).or_default();
             *n += 1;
             if *n == 1 {
-                self.touch(Kind::Service, &service, touched);
+                self.touch_health(service, touched);
             }
         }
         if let Some(service) = before
@@ -340,7 +347,7 @@ impl World {
             *n -= 1;
             if *n == 0 {
                 self.n_ready.remove(&service);
-                self.touch(Kind::Service, &service, touched);
+                self.touch_health(service, touched);
             }
         }
     }

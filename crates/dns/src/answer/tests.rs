@@ -27,7 +27,7 @@ pub(crate) fn catalog(text: &str) -> Catalog {
         changes.extend(sets.map(|(name, entry)| Change::Set {
             zone: apex.clone(),
             name,
-            entry,
+            entry: entry.into(),
         }));
     };
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {

@@ -15,7 +15,7 @@ fn set(zone: &str, host: &str, last: u8) -> Change {
     Change::Set {
         zone: name(zone),
         name: name(host),
-        entry: Entry::of(RecordSet::fixed(5, data)),
+        entry: Entry::of(RecordSet::fixed(5, data)).into(),
     }
 }
 

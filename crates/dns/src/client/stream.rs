@@ -8,8 +8,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{error::Elapsed, timeout};
 
-use crate::name::Name;
-use crate::secondary::{self, Incoming, Keep, Progress, Update};
+use crate::name::{Name, Pick};
+use crate::secondary::{self, Incoming, Progress, Update};
 use crate::tsig::Key;
 use crate::update::unix_now;
 
@@ -42,7 +42,7 @@ pub struct Wanted {
     /// The key the owner knows.
     pub key: Key,
     /// Names to keep.
-    pub keep: Keep,
+    pub keep: Pick,
 }
 
 /// An open connection to a zone's owner.

@@ -16,7 +16,7 @@ fn changes(host: &str) -> Vec<Change> {
         Change::Set {
             name: zone.child(host).unwrap(),
             zone,
-            entry,
+            entry: entry.into(),
         },
     ]
 }

@@ -24,7 +24,7 @@ fn weighted(groups: &[(u32, u8)], take: u16) -> Catalog {
         Change::Set {
             name: zone.child("app").unwrap(),
             zone,
-            entry: Entry::of(set),
+            entry: Entry::of(set).into(),
         },
     ]);
     assert_eq!(errors, []);

@@ -17,7 +17,7 @@ fn set(zone: &str, host: &str, data: Vec<Data>) -> Change {
     Change::Set {
         zone: name(zone),
         name: name(host),
-        entry,
+        entry: entry.into(),
     }
 }
 

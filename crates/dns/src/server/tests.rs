@@ -25,7 +25,7 @@ fn zones(n_addresses: u8) -> Arc<Zones> {
         Change::Set {
             name: zone.child("app").unwrap(),
             zone,
-            entry,
+            entry: entry.into(),
         },
     ]);
     assert_eq!(errors, []);
@@ -115,7 +115,7 @@ fn changes_are_answered_at_once() {
                 zones.publish(vec![Change::Set {
                     zone: name("cloud.example.com"),
                     name: name("app.cloud.example.com"),
-                    entry: Entry::of(RecordSet::fixed(5, data)),
+                    entry: Entry::of(RecordSet::fixed(5, data)).into(),
                 }]);
                 let report = client::ask(&question, &[address], &client::Config::default()).await;
                 assert_eq!(report.outcome.addresses(), [Ipv4Addr::new(127, 1, 2, last)]);

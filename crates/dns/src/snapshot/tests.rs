@@ -25,7 +25,7 @@ fn world() -> Catalog {
     let set = |order: RecordSet, host: &str| Change::Set {
         zone: Name::parse("example.org").unwrap(),
         name: Name::parse(host).unwrap(),
-        entry: Entry::of(order),
+        entry: Entry::of(order).into(),
     };
     let (catalog, errors) = catalog.with(vec![
         set(
@@ -130,7 +130,7 @@ fn remembered_zones_are_replaced_whole_and_vanish_when_nobody_names_them() {
     let new = Change::Set {
         zone: cloud.clone(),
         name: name("new.cloud.example.com"),
-        entry: Entry::of(RecordSet::fixed(5, vec![Data::txt("x")])),
+        entry: Entry::of(RecordSet::fixed(5, vec![Data::txt("x")])).into(),
     };
     assert_eq!(zones.publish(vec![Change::Zone(settings.clone()), new]), []);
     assert!(!has(&app) && has(&name("new.cloud.example.com")));

@@ -34,7 +34,8 @@ fn request(apex: &str, rtype: Type) -> Vec<u8> {
 fn fetch(catalog: &Catalog, apex: &str, rtype: Type) -> Vec<String> {
     let mut request = request(apex, rtype);
     let mut chain = key().sign_request(&mut request, NOW);
-    let Some(Granted::Transfer(transfer)) = grant(catalog, &[key()], &request, Transport::Tcp, NOW)
+    let Some(Granted::Transfer(transfer)) =
+        grant(catalog, &[key().into()], &request, Transport::Tcp, NOW)
     else {
         panic!("not granted");
     };
@@ -98,7 +99,7 @@ fn a_large_zone_comes_in_many_messages() {
 fn nobody_else_gets_it() {
     let catalog = catalog("zone cloud.example.com 30");
     let plain = request("cloud.example.com", Type::AXFR);
-    assert!(grant(&catalog, &[key()], &plain, Transport::Tcp, NOW).is_none());
+    assert!(grant(&catalog, &[key().into()], &plain, Transport::Tcp, NOW).is_none());
     let sign = |apex: &str, rtype, key: &Key| {
         let mut request = request(apex, rtype);
         key.sign_request(&mut request, NOW);
@@ -116,7 +117,13 @@ fn nobody_else_gets_it() {
     );
     for (key, now) in [(stranger, NOW), (liar, NOW), (key(), NOW + 1000)] {
         let request = sign("cloud.example.com", Type::AXFR, &key);
-        let granted = grant(&catalog, &[self::key()], &request, Transport::Tcp, now);
+        let granted = grant(
+            &catalog,
+            &[self::key().into()],
+            &request,
+            Transport::Tcp,
+            now,
+        );
         let Some(Granted::One(reply)) = granted else {
             panic!("granted");
         };
@@ -131,7 +138,7 @@ fn nobody_else_gets_it() {
         assert!(
             grant(
                 &catalog,
-                &[key()],
+                &[key().into()],
                 &sign(apex, rtype, &key()),
                 Transport::Tcp,
                 NOW
@@ -152,7 +159,7 @@ fn host(name: &str, last: Option<u8>) -> Change {
                 Data::A([10, 0, 0, last].into()),
                 Data::A([10, 0, 1, last].into()),
             ];
-            let entry = Entry::of(RecordSet::shuffled(5, data));
+            let entry = Entry::of(RecordSet::shuffled(5, data)).into();
             Change::Set { zone, name, entry }
         }
     }
@@ -163,11 +170,16 @@ const BASE: u32 = 3600;
 
 /// What a client that has `serial` is told, without the SOA records' other fields.
 fn told(catalog: &Catalog, serial: u32) -> Vec<String> {
+    told_to(&key().into(), catalog, serial)
+}
+
+fn told_to(client: &Grantee, catalog: &Catalog, serial: u32) -> Vec<String> {
     let serial = serial.wrapping_add(BASE);
     let zone = Name::parse("cloud.example.com").unwrap();
     let (request, _) = Incoming::ask(7, &zone, Some(serial), &key(), |_| true, NOW);
-    let Some(Granted::Transfer(transfer)) = grant(catalog, &[key()], &request, Transport::Tcp, NOW)
-    else {
+    let clients = std::slice::from_ref(client);
+    let granted = grant(catalog, clients, &request, Transport::Tcp, NOW);
+    let Some(Granted::Transfer(transfer)) = granted else {
         panic!("not granted");
     };
     let messages = transfer.map(|bytes| Message::parse(&bytes).unwrap());
@@ -222,6 +234,37 @@ fn a_client_is_told_what_changed_since_its_version() {
         }
         assert_eq!(told.join("|"), expected, "since {serial}");
     }
+}
+
+#[test]
+fn a_key_for_some_names_gives_a_zone_of_these_names() {
+    let client = Grantee {
+        key: key(),
+        pick: Some(|name| name.starts_with(b"\x01a")),
+    };
+    let mut catalog = catalog("zone cloud.example.com 30");
+    for changes in [
+        vec![host("a", Some(1)), host("b", Some(2))],
+        vec![host("b", Some(3))],
+        vec![host("a", Some(4)), host("c", Some(5))],
+    ] {
+        catalog = catalog.with(changes).0;
+    }
+    let whole = "SOA 3|cloud.example.com ns1.dns|a 10.0.0.4|a 10.0.1.4|SOA 3";
+    for (serial, expected) in [
+        (3, "SOA 3"),
+        (
+            1,
+            "SOA 3|SOA 1|a 10.0.0.1|a 10.0.1.1|SOA 3|a 10.0.0.4|a 10.0.1.4|SOA 3",
+        ),
+        (u32::MAX, whole),
+    ] {
+        assert_eq!(told_to(&client, &catalog, serial).join("|"), expected);
+    }
+    // Nothing of theirs changed, but the serial did.
+    let catalog = catalog.with(vec![host("c", None)]).0;
+    let told = told_to(&client, &catalog, 3);
+    assert_eq!(told.join("|"), "SOA 4|SOA 3|SOA 4|SOA 4");
 }
 
 #[test]
@@ -310,7 +353,7 @@ fn over_udp_only_the_version_is_told() {
     for (rtype, answered) in [(Type::SOA, true), (Type::IXFR, true), (Type::AXFR, false)] {
         let mut request = request("cloud.example.com", rtype);
         let mut chain = key().sign_request(&mut request, NOW);
-        let granted = grant(&catalog, &[key()], &request, Transport::Udp, NOW);
+        let granted = grant(&catalog, &[key().into()], &request, Transport::Udp, NOW);
         assert_eq!(granted.is_some(), answered);
         let Some(Granted::One(reply)) = granted else {
             continue;

@@ -13,17 +13,25 @@ use std::sync::Arc;
 
 use super::apex::ApexRecords;
 use super::pages::NameHasher;
+use crate::name::Pick;
 
 /// Deltas of one chunk; the next version of a zone copies at most so many pointers.
 const CHUNK_DELTAS_MAX: usize = 64;
 /// Chunks remembered: with [`CHUNK_DELTAS_MAX`] about 4,000 changes, minutes even of a zone that changes all the time.
 const CHUNKS_MAX: usize = 64;
-/// Octets a zone's history may hold. The records of 10,000 hosts that all change fit in it.
-const OCTETS_MAX: usize = 8 << 20;
+/// Octets any zone's history may hold.
+const OCTETS_MIN: usize = 8 << 20;
+/// Octets more per name, so that two changes of all names are remembered.
+const OCTETS_PER_NAME: usize = 512;
 /// Octets after which a chunk is full, so that little is forgotten at once.
-const CHUNK_OCTETS_MAX: usize = OCTETS_MAX / 16;
+const CHUNK_OCTETS_MAX: usize = OCTETS_MIN / 16;
 /// What a name in a delta costs besides its own octets.
 const NODE_OCTETS: usize = 64;
+
+/// Octets the history of a zone with so many names may hold.
+fn octets_max(n_names: usize) -> usize {
+    OCTETS_MIN.max(n_names.saturating_mul(OCTETS_PER_NAME))
+}
 
 /// The stored node of a name before a change; `None` when there was none.
 pub(crate) type Before = Option<Arc<[u8]>>;
@@ -63,10 +71,10 @@ pub(super) struct Staged {
 }
 
 impl Staged {
-    /// Notes what a name held, unless it is known already.
-    pub(super) fn note(&mut self, name: &[u8], before: impl FnOnce() -> Before) {
+    /// Notes what a name of a zone with so many names held, unless it is known already.
+    pub(super) fn note(&mut self, name: &[u8], n_names: usize, before: impl FnOnce() -> Before) {
         // Past the limit nothing will be remembered anyway.
-        if self.octets > OCTETS_MAX || self.nodes.contains_key(name) {
+        if self.octets > octets_max(n_names) || self.nodes.contains_key(name) {
             return;
         }
         let before = before();
@@ -109,14 +117,16 @@ pub(crate) struct Changes {
 }
 
 impl History {
-    /// The history after a version with `from_serial` and the records `apex` was replaced.
+    /// The history after a version with `from_serial`, the records `apex` and `n_names` names was replaced.
     pub(super) fn with(
         &self,
         from_serial: u32,
         apex: &Arc<ApexRecords>,
+        n_names: usize,
         staged: Staged,
     ) -> History {
-        if staged.octets > OCTETS_MAX / 2 {
+        let octets_max = octets_max(n_names);
+        if staged.octets > octets_max / 2 {
             // Whoever is behind this is better off with the whole zone.
             return History::default();
         }
@@ -135,7 +145,7 @@ impl History {
             next.full
                 .push_back(Arc::new(std::mem::take(&mut next.recent)));
         }
-        while next.octets > OCTETS_MAX || next.full.len() > CHUNKS_MAX {
+        while next.octets > octets_max || next.full.len() > CHUNKS_MAX {
             let Some(oldest) = next.full.pop_front() else {
                 return History::default();
             };
@@ -144,8 +154,8 @@ impl History {
         next
     }
 
-    /// What changed since `serial`; `None` when that is not remembered.
-    pub(super) fn since(&self, serial: u32) -> Option<Changes> {
+    /// What changed since `serial` at the names that are picked; `None` when that is not remembered.
+    pub(super) fn since(&self, serial: u32, pick: Option<Pick>) -> Option<Changes> {
         let mut deltas = self
             .full
             .iter()
@@ -154,15 +164,17 @@ impl History {
             .skip_while(|delta| delta.from_serial != serial)
             .peekable();
         let apex = Arc::clone(&deltas.peek()?.apex);
-        let mut nodes = Nodes::default();
+        let mut nodes: HashMap<&[u8], &Before, BuildHasherDefault<NameHasher>> = HashMap::default();
         for delta in deltas {
-            for (name, before) in &delta.nodes {
-                if !nodes.contains_key(name) {
-                    nodes.insert(name.clone(), before.clone());
-                }
+            let all = delta.nodes.iter();
+            for (name, before) in all.filter(|(name, _)| pick.is_none_or(|pick| pick(name))) {
+                nodes.entry(name).or_insert(before);
             }
         }
-        let mut nodes = nodes.into_iter().collect::<Vec<_>>();
+        let nodes = nodes.into_iter();
+        let mut nodes = nodes
+            .map(|(name, before)| (Box::from(name), before.clone()))
+            .collect::<Vec<(Box<[u8]>, Before)>>();
         nodes.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         Some(Changes { apex, nodes })
     }

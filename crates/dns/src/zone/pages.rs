@@ -222,11 +222,12 @@ impl Pending {
 
     /// Notes what the names whose records differ held before.
     pub(super) fn note_changes(&self, staged: &mut Staged) {
+        let n_names = self.base.n_nodes;
         for (name, bytes) in &self.changed {
             let old = self.base.lookup(name);
             let new = bytes.as_deref().map(NodeRef::at);
             if !same_records(old, new) {
-                staged.note(name, || old.map(|node| node.bytes().into()));
+                staged.note(name, n_names, || old.map(|node| node.bytes().into()));
             }
         }
     }
@@ -342,15 +343,12 @@ impl Pending {
 
 /// Whether two nodes give the same records, whatever their order.
 fn same_records(a: Option<NodeRef<'_>>, b: Option<NodeRef<'_>>) -> bool {
-    let records = |node: Option<NodeRef<'_>>| {
+    fn records(node: Option<NodeRef<'_>>) -> Vec<&[u8]> {
         let sets = node.into_iter().flat_map(NodeRef::sets);
-        let mut records = sets
-            .flat_map(|set| set.records())
-            .map(<[u8]>::to_vec)
-            .collect::<Vec<_>>();
+        let mut records = sets.flat_map(|set| set.records()).collect::<Vec<_>>();
         records.sort_unstable();
         records
-    };
+    }
     match (a, b) {
         (Some(a), Some(b)) if a.bytes() == b.bytes() => true,
         _ => records(a) == records(b),

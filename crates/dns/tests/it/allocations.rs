@@ -58,7 +58,7 @@ fn world() -> Catalog {
     let set = |host: &str, set: RecordSet| Change::Set {
         zone: zone.clone(),
         name: name(host),
-        entry: Entry::of(set),
+        entry: Entry::of(set).into(),
     };
     let text = vec![Data::txt("one"), Data::txt("three")];
     let weighted = RecordSet::weighted(5, vec![(1, a(2)), (3, vec![Data::A([9; 4].into())])], None);

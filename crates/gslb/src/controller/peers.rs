@@ -57,11 +57,16 @@ const PROBE_MAX: Duration = Duration::from_secs(5);
 /// Share of the interval by which questions are spread, so that many hosts do not march in step.
 const JITTER: f64 = 0.1;
 
+/// Hosts of a zone with the names of their local targets, in the order they are asked for.
+type Hosts = BTreeMap<Arc<str>, Arc<[Name]>>;
+
 /// What is to be asked, of whom.
 #[derive(Default)]
 struct Interest {
-    hosts: HashMap<String, String>,
-    by_zone: BTreeMap<String, BTreeSet<String>>,
+    /// The zone of each host.
+    zones: HashMap<Arc<str>, String>,
+    /// Shared with the pollers.
+    by_zone: BTreeMap<String, Arc<Hosts>>,
     peers: BTreeMap<(String, String), Vec<IpAddr>>,
 }
 
@@ -134,22 +139,27 @@ impl Shared {
 
 impl Peers {
     pub(super) fn watch(&self, host: String, zone: String) {
+        let host: Arc<str> = host.into();
+        let local = names::local_targets(&host);
+        let local = local.asked().filter_map(|name| Name::parse(name).ok());
+        let local: Arc<[Name]> = local.collect();
         self.0.change(|interest| {
-            if let Some(old) = interest.hosts.insert(host.clone(), zone.clone())
+            if let Some(old) = interest.zones.insert(host.clone(), zone.clone())
                 && let Some(hosts) = interest.by_zone.get_mut(&old)
             {
-                hosts.remove(&host);
+                Arc::make_mut(hosts).remove(&host);
             }
-            interest.by_zone.entry(zone).or_default().insert(host);
+            let hosts = interest.by_zone.entry(zone).or_default();
+            Arc::make_mut(hosts).insert(host, local);
         });
     }
 
     pub(super) fn unwatch(&self, host: &str) {
         self.0.change(|interest| {
-            if let Some(zone) = interest.hosts.remove(host)
+            if let Some(zone) = interest.zones.remove(host)
                 && let Some(hosts) = interest.by_zone.get_mut(&zone)
             {
-                hosts.remove(host);
+                Arc::make_mut(hosts).remove(host);
             }
         });
     }
@@ -317,22 +327,22 @@ struct Poller {
 /// When each host is due.
 #[derive(Default)]
 struct Schedule {
-    due: BTreeSet<(Instant, String)>,
-    places: HashMap<String, Option<Instant>>,
+    due: BTreeSet<(Instant, Arc<str>)>,
+    places: HashMap<Arc<str>, Option<Instant>>,
 }
 
 impl Schedule {
     /// Follows the set of hosts; new ones are due now, and returned.
-    fn follow(&mut self, hosts: &BTreeSet<String>, now: Instant) -> Vec<String> {
+    fn follow(&mut self, hosts: &Hosts, now: Instant) -> Vec<Arc<str>> {
         self.places.retain(|host, place| {
-            let stays = hosts.contains(host);
+            let stays = hosts.contains_key(host);
             if let (false, Some(at)) = (stays, *place) {
                 self.due.remove(&(at, host.clone()));
             }
             stays
         });
-        let is_new = |host: &&String| !self.places.contains_key(*host);
-        let new: Vec<String> = hosts.iter().filter(is_new).cloned().collect();
+        let is_new = |host: &&Arc<str>| !self.places.contains_key(*host);
+        let new: Vec<Arc<str>> = hosts.keys().filter(is_new).cloned().collect();
         for host in &new {
             self.put(host.clone(), now);
         }
@@ -340,18 +350,18 @@ impl Schedule {
     }
 
     /// Makes every host due now, also those that were being asked about.
-    fn restart(&mut self, hosts: &BTreeSet<String>, now: Instant) {
+    fn restart(&mut self, hosts: &Hosts, now: Instant) {
         self.due.clear();
         self.places.clear();
         self.follow(hosts, now);
     }
 
-    fn put(&mut self, host: String, at: Instant) {
+    fn put(&mut self, host: Arc<str>, at: Instant) {
         self.due.insert((at, host.clone()));
         self.places.insert(host, Some(at));
     }
 
-    fn take(&mut self, now: Instant) -> Option<String> {
+    fn take(&mut self, now: Instant) -> Option<Arc<str>> {
         if self.due.first().is_none_or(|(at, _)| *at > now) {
             return None;
         }
@@ -362,7 +372,7 @@ impl Schedule {
 
     /// Makes every host that waits due now.
     fn all_now(&mut self, now: Instant) {
-        let hosts: Vec<String> = std::mem::take(&mut self.due)
+        let hosts: Vec<Arc<str>> = std::mem::take(&mut self.due)
             .into_iter()
             .map(|(_, h)| h)
             .collect();
@@ -378,7 +388,7 @@ impl Poller {
         let mut asking = FuturesUnordered::new();
         let mut n_silent = 0u32;
         let mut probe_at = Instant::now();
-        let mut hosts = BTreeSet::new();
+        let mut hosts = Arc::<Hosts>::default();
         let mut seen = None;
         loop {
             let changed = self.shared.changed.notified();
@@ -395,8 +405,9 @@ impl Poller {
                     .cloned()
                     .unwrap_or_default();
                 let new = schedule.follow(&hosts, Instant::now());
+                let new = new.iter().filter_map(|host| hosts.get_key_value(host));
                 if let Some(push) = push.as_mut().filter(|push| push.is_live())
-                    && self.pass_on(push, &new).await.is_err()
+                    && self.pass_on(push, new).await.is_err()
                 {
                     return;
                 }
@@ -431,7 +442,7 @@ impl Poller {
                     if self.send(said(&host, answers).into()).await.is_err() {
                         return;
                     }
-                    if let Some(next) = self.next(asked_at) && hosts.contains(&host) {
+                    if let Some(next) = self.next(asked_at) && hosts.contains_key(&host) {
                         schedule.put(host, next);
                     }
                     if n_silent >= SILENT_AFTER {
@@ -466,7 +477,7 @@ impl Poller {
         &self,
         push: Option<&mut Pusher>,
         event: Event,
-        hosts: &BTreeSet<String>,
+        hosts: &Hosts,
         schedule: &mut Schedule,
     ) -> Result<(), ()> {
         let Some(push) = push else { return Ok(()) };
@@ -477,7 +488,9 @@ impl Poller {
             }
             Event::Pulled(names) => {
                 let changed: BTreeSet<String> = names.iter().filter_map(push::host_of).collect();
-                self.pass_on(push, changed.intersection(hosts)).await
+                let changed = changed.iter();
+                let changed = changed.filter_map(|host| hosts.get_key_value(host.as_str()));
+                self.pass_on(push, changed).await
             }
             Event::Broke => {
                 // The copy was right until now; what is held of a silent peer counts from here.
@@ -497,14 +510,16 @@ impl Poller {
     }
 
     /// Tells the engine what the copy of the peer's zone says about some hosts.
-    async fn pass_on(
+    async fn pass_on<'h>(
         &self,
         push: &mut Pusher,
-        hosts: impl IntoIterator<Item = &String>,
+        hosts: impl IntoIterator<Item = (&'h Arc<str>, &'h Arc<[Name]>)>,
     ) -> Result<(), ()> {
-        let said = hosts
-            .into_iter()
-            .flat_map(|host| said(host, Family::BOTH.map(|f| (f, push.observation(host, f)))));
+        let hosts = hosts.into_iter();
+        let said = hosts.flat_map(|(host, names)| {
+            let answers = Family::BOTH.map(|family| (family, push.observation(names, family)));
+            said(host, answers)
+        });
         self.send(said.collect()).await
     }
 
@@ -517,9 +532,9 @@ impl Poller {
 
     async fn ask(
         &self,
-        host: String,
+        host: Arc<str>,
         asked_at: Instant,
-    ) -> (String, [(Family, Observation); 2], Instant) {
+    ) -> (Arc<str>, [(Family, Observation); 2], Instant) {
         let (v4, v6) = join(
             self.family(&host, Family::V4),
             self.family(&host, Family::V6),
@@ -572,22 +587,22 @@ impl Poller {
     }
 
     /// Reports silence for every host at once.
-    async fn silence(&self, hosts: &BTreeSet<String>) -> Result<(), ()> {
+    async fn silence(&self, hosts: &Hosts) -> Result<(), ()> {
         let silence = || Observation {
             answer: Answer::Silence,
             at: now(),
             server: None,
         };
         let all = hosts
-            .iter()
+            .keys()
             .flat_map(|host| said(host, Family::BOTH.map(|family| (family, silence()))));
         self.send(all.collect()).await
     }
 }
 
-fn said(host: &str, answers: [(Family, Observation); 2]) -> [Said; 2] {
+fn said(host: &Arc<str>, answers: [(Family, Observation); 2]) -> [Said; 2] {
     answers.map(|(family, observation)| Said {
-        host: host.to_owned(),
+        host: host.clone(),
         family,
         observation,
     })
@@ -621,8 +636,9 @@ pub(crate) fn answer(outcome: &Outcome, family: Family) -> Answer {
                 })
                 .filter(|ip| Family::of(ip) == family && !ip.is_unspecified())
                 .collect();
-            addresses.sort();
+            addresses.sort_unstable();
             addresses.dedup();
+            let addresses = addresses.into();
             let ttl_seconds = records
                 .iter()
                 .map(|r| r.ttl_seconds)
@@ -636,7 +652,7 @@ pub(crate) fn answer(outcome: &Outcome, family: Family) -> Answer {
         Outcome::NoData { ttl_seconds } | Outcome::NxDomain { ttl_seconds } => {
             let ttl_seconds = ttl_seconds.unwrap_or_default();
             Answer::Targets {
-                addresses: Vec::new(),
+                addresses: Arc::default(),
                 ttl_seconds,
             }
         }

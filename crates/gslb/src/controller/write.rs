@@ -13,10 +13,7 @@ use kube::{
     core::{ApiResource, GroupVersionKind},
 };
 use serde_json::{Value, json};
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep_until},
-};
+use tokio::sync::watch;
 use tracing::Instrument;
 
 use crate::{
@@ -27,11 +24,6 @@ use crate::{
 
 /// Writes under way at once.
 const WRITERS: usize = 8;
-/// Writes begin when no other was asked for during this time: while much changes, answers come first, and what is decided
-/// twice is written once.
-const QUIET: Duration = Duration::from_millis(20);
-/// Longest wait for that.
-const PATIENCE: Duration = Duration::from_millis(500);
 /// Wait before a write that met another one is tried again.
 const CONFLICT_WAIT: Duration = Duration::from_millis(10);
 /// Name in managed fields.
@@ -52,53 +44,28 @@ pub(super) enum Error {
 #[derive(Clone)]
 pub(super) struct Writer {
     queue: Queue<Target>,
-    wishes: Arc<Mutex<Wishes>>,
+    wishes: Arc<Mutex<HashMap<Target, Action>>>,
     leading: watch::Receiver<bool>,
-}
-
-struct Wishes {
-    by_target: HashMap<Target, Action>,
-    /// When the last one came.
-    last: Instant,
 }
 
 impl Writer {
     pub(super) fn new(leading: watch::Receiver<bool>) -> Writer {
         Writer {
             queue: Queue::new(Backoff::default()),
-            wishes: Arc::new(Mutex::new(Wishes {
-                by_target: HashMap::new(),
-                last: Instant::now(),
-            })),
+            wishes: Arc::default(),
             leading,
         }
     }
 
     /// Replaces what is to be written to `target`.
     pub(super) fn set(&self, target: Target, action: Action) {
-        let mut wishes = self.wishes();
-        wishes.by_target.insert(target.clone(), action);
-        wishes.last = Instant::now();
-        drop(wishes);
+        self.wishes().insert(target.clone(), action);
         self.queue.add(target);
     }
 
-    fn wishes(&self) -> std::sync::MutexGuard<'_, Wishes> {
+    fn wishes(&self) -> std::sync::MutexGuard<'_, HashMap<Target, Action>> {
         // A map of wishes is whole at any time.
         self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits until nothing was asked for lately, or for so long that it has to be written anyway.
-    async fn quiet(&self) {
-        let latest = Instant::now() + PATIENCE;
-        loop {
-            let quiet_at = self.wishes().last + QUIET;
-            let now = Instant::now();
-            if now >= quiet_at.min(latest) {
-                return;
-            }
-            sleep_until(quiet_at.min(latest)).await;
-        }
     }
 
     /// Writes until the queue is closed.
@@ -109,11 +76,10 @@ impl Writer {
             async move {
                 if !*writer.leading.borrow() {
                     // Another replica writes now, and by what it sees itself.
-                    writer.wishes().by_target.remove(&target);
+                    writer.wishes().remove(&target);
                     return Ok(Outcome::Wait);
                 }
-                writer.quiet().await;
-                let wish = writer.wishes().by_target.get(&target).cloned();
+                let wish = writer.wishes().get(&target).cloned();
                 let Some(wish) = wish else {
                     return Ok(Outcome::Wait);
                 };
@@ -130,8 +96,8 @@ impl Writer {
                 }
                 // Unless it changed meanwhile, it is done; a newer one is in the queue already.
                 let mut wishes = writer.wishes();
-                if wishes.by_target.get(&target) == Some(&wish) {
-                    wishes.by_target.remove(&target);
+                if wishes.get(&target) == Some(&wish) {
+                    wishes.remove(&target);
                 }
                 Ok::<_, Error>(Outcome::Wait)
             }

@@ -1,6 +1,10 @@
 //! What one host is answered with: what is known of each cluster, turned into a selection per family.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    net::IpAddr,
+    sync::Arc,
+};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,7 +16,7 @@ use crate::{
     select::{Circumstances, Own, PeerAnswer, Selection, Strategy, select_in},
     sight::{self, Sight, Sighting, State, Votes},
     spec::Rules,
-    view::{Answer, Family, Observation},
+    view::{Answer, Family, HostView, Observation},
     world::World,
 };
 
@@ -35,13 +39,95 @@ pub enum Asking {
     Urgently,
 }
 
+/// Decisions about hosts of one Gslb that are remembered for others of which the same is known. Hosts that differ mostly do so
+/// because one peer's answers about them are still under way.
+const ALIKE_MAX: usize = 16;
+
 /// One host on its way to a decision.
-pub(super) struct Subject<'a> {
-    pub(super) host: &'a str,
-    pub(super) zone: &'a str,
-    pub(super) health: Health,
-    pub(super) rules: &'a Rules,
-    pub(super) addresses: &'a [std::net::IpAddr],
+struct Subject<'a> {
+    zone: &'a Arc<str>,
+    health: Health,
+    rules: &'a Rules,
+    addresses: &'a [IpAddr],
+    /// What the peers said about it.
+    view: &'a HostView,
+}
+
+/// A decision, what it was made from, and when time changes it.
+struct Made<'a> {
+    zone: &'a Arc<str>,
+    health: Health,
+    view: &'a HostView,
+    decision: Arc<HostDecision>,
+    until: Option<Timestamp>,
+}
+
+/// Decides the hosts of one Gslb. What is known of most of them is the same, and then so is the decision: it is made once.
+pub(super) struct Alike<'a> {
+    world: &'a World,
+    rules: &'a Rules,
+    addresses: &'a [IpAddr],
+    ctx: Context<'a>,
+    /// Whether a decision reads more of a view than the last answers.
+    remembering: bool,
+    /// The latest last.
+    made: VecDeque<Made<'a>>,
+}
+
+impl<'a> Alike<'a> {
+    pub(super) fn new(
+        world: &'a World,
+        rules: &'a Rules,
+        addresses: &'a [IpAddr],
+        ctx: Context<'a>,
+    ) -> Alike<'a> {
+        let options = &rules.options;
+        let remembering =
+            !rules.hold.is_zero() || !options.hold.is_zero() || options.needs_sights();
+        Alike {
+            world,
+            rules,
+            addresses,
+            ctx,
+            remembering,
+            made: VecDeque::new(),
+        }
+    }
+
+    /// The decision about a host, and when it has to be made again although nothing happens.
+    pub(super) fn decide(
+        &mut self,
+        zone: &'a Arc<str>,
+        health: Health,
+        view: &'a HostView,
+    ) -> (Arc<HostDecision>, Option<Timestamp>) {
+        let fits = |made: &&Made<'_>| {
+            made.health == health && made.zone == zone && made.view.is_alike(view, self.remembering)
+        };
+        if let Some(made) = self.made.iter().rev().find(fits) {
+            return (made.decision.clone(), made.until);
+        }
+        let subject = Subject {
+            zone,
+            health,
+            rules: self.rules,
+            addresses: self.addresses,
+            view,
+        };
+        let mut until = None;
+        let decision = Arc::new(decide_host(self.world, &subject, self.ctx, &mut until));
+        if self.made.len() == ALIKE_MAX {
+            self.made.pop_front();
+        }
+        self.made.push_back(Made {
+            zone,
+            health,
+            view,
+            decision: decision.clone(),
+            until,
+        });
+        (decision, until)
+    }
 }
 
 /// The earlier of two instants.
@@ -106,7 +192,7 @@ pub fn own_looks(
 }
 
 /// Decides one host.
-pub(super) fn decide_host(
+fn decide_host(
     world: &World,
     subject: &Subject<'_>,
     ctx: Context<'_>,
@@ -135,7 +221,7 @@ pub(super) fn decide_host(
         circumstances.shares.insert(own, share.percent);
     }
     let mut decided = HostDecision {
-        zone: subject.zone.to_owned(),
+        zone: subject.zone.clone(),
         health: subject.health,
         records,
         waiting: false,
@@ -163,7 +249,7 @@ pub(super) fn decide_host(
         let mut peers: BTreeMap<String, PeerAnswer> = BTreeMap::new();
         for tag in &tags {
             let hold = subject.rules.hold;
-            let (answer, until) = ctx.view.answer(subject.host, tag, family, ctx.now, hold);
+            let (answer, until) = subject.view.answer(tag, family, ctx.now, hold);
             sooner(again_at, until);
             let answer = witnessed(subject, tag, family, answer, &sightings, ctx, &mut decided);
             peers.insert((*tag).to_owned(), answer);
@@ -218,7 +304,7 @@ fn witnessed(
     }
     let votes = sightings.votes(tag);
     decided.votes.insert(tag.to_owned(), votes);
-    let last = ctx.view.last_good(subject.host, tag, family);
+    let last = subject.view.last_good(tag, family);
     let (PeerAnswer::Unknown | PeerAnswer::Held { .. }, Some(last)) = (&answer, last) else {
         return answer;
     };
@@ -249,9 +335,9 @@ fn recovering(
     let mut recovering = BTreeMap::new();
     for tag in vouching.chain([own.tag]) {
         let forgiven = subject.rules.hold;
-        let until = ctx
+        let until = subject
             .view
-            .held_until(subject.host, tag, family, hold, forgiven)
+            .held_until(tag, family, hold, forgiven)
             .filter(|until| *until > ctx.now);
         if let Some(until) = until {
             recovering.insert(tag.to_owned(), until);
@@ -311,7 +397,7 @@ struct Sightings<'a>(BTreeMap<&'a str, Option<&'a Sighting>>);
 
 impl<'a> Sightings<'a> {
     fn gather(
-        subject: &Subject<'_>,
+        subject: &Subject<'a>,
         tags: &BTreeSet<&'a str>,
         ctx: Context<'a>,
         again_at: &mut Option<Timestamp>,
@@ -325,7 +411,7 @@ impl<'a> Sightings<'a> {
         let oldest = SignedDuration::from_secs(oldest.max(SIGHT_SECONDS_MIN));
         let mut all = BTreeMap::new();
         for tag in tags {
-            let found = ctx.view.sighting(subject.host, tag, ctx.now, oldest);
+            let found = subject.view.sighting(tag, ctx.now, oldest);
             sooner(again_at, found.map(|(_, until)| until));
             all.insert(*tag, found.map(|(sighting, _)| sighting));
         }

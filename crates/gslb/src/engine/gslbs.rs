@@ -2,64 +2,94 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    mem,
     sync::Arc,
 };
 
+use flotilla_api::DnsEndpointSpec;
 use flotilla_dns::zone::Entry;
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Action, Effect, Engine, Target, Wanter, context};
 use crate::{
-    decide::{self, Asking, Decision, Resolved},
+    decide::{self, Asking, Decision, HostDecision, Resolved},
     endpoints, ingress,
     kinds::Kind,
-    names,
+    packed::Packed,
     problem::{self, Problem},
     publish::{self, Source},
-    sight, status,
+    sight,
+    spec::Rules,
+    status,
     world::{EndpointView, GslbId, GslbView},
 };
 
 /// Warning events for one change of an object's problems.
 const EVENTS_MAX: usize = 5;
 
+/// What is published about a host, in entries that all hosts with the same decision share.
+#[derive(Clone)]
+struct Entries {
+    host: Option<Arc<Entry>>,
+    local: Option<Arc<Entry>>,
+    sight: Option<Arc<Entry>>,
+}
+
+impl Entries {
+    fn of(decided: &HostDecision, rules: &Rules) -> Entries {
+        let mut host = publish::entry_of_host(&decided.records, rules).unwrap_or_default();
+        let answered = |family| !endpoints::targets_of(&decided.records, family).is_empty();
+        host.why = publish::why_of(&decided.why, answered);
+        Entries {
+            host: (host != Entry::default()).then(|| Arc::new(host)),
+            local: publish::entry_of_local(&decided.records.local, rules).map(Arc::new),
+            sight: decided
+                .sight
+                .as_ref()
+                .map(|sight| Arc::new(publish::entry_of_sight(sight))),
+        }
+    }
+}
+
 impl Engine {
     /// Finds the hosts of a Gslb and lays claim to them; none when the Gslb is gone or has moved to the current group.
-    pub(super) fn resolve(&mut self, id: &GslbId, now: Timestamp) -> Option<Resolved> {
+    pub(super) fn resolve(&mut self, id: &GslbId, now: Timestamp) -> Option<Arc<Resolved>> {
         let ctx = context(&self.config, &self.view, &self.lookups, now);
         let gslb = self.world.gslbs.get(id).filter(|_| self.is_carried_out(id));
-        let outcome = gslb.map(|gslb| {
-            (
-                decide::resolve(&self.world, id, gslb, ctx),
-                gslb.created.clone(),
-            )
-        });
-        let (hosts, created): (BTreeSet<String>, String) = match &outcome {
-            Some((resolved, created)) if resolved.rules.is_some() => (
-                resolved
-                    .servers
-                    .iter()
-                    .map(|server| server.host.clone())
-                    .collect(),
-                created.clone(),
-            ),
-            _ => (BTreeSet::new(), String::new()),
-        };
+        let mut created = String::new();
+        let mut hosts = BTreeSet::new();
+        let mut outcome = None;
+        if let Some(gslb) = gslb {
+            let mut resolved = decide::resolve(&self.world, id, gslb, ctx);
+            if resolved.rules.is_some() {
+                hosts.extend(resolved.places.keys().cloned());
+                created.clone_from(&gslb.created);
+            }
+            let reads = mem::take(&mut resolved.reads);
+            self.world.set_reads(id, reads);
+            outcome = Some(Arc::new(resolved));
+        }
         let concerned = self.claims.set(id, &created, hosts);
-        self.dirty.extend(concerned);
-        outcome.map(|(resolved, _)| resolved)
+        self.stirred.extend(concerned);
+        outcome
     }
 
     /// Decides a resolved Gslb, or forgets one that is gone.
-    pub(super) fn settle_gslb(&mut self, id: &GslbId, resolved: Option<Resolved>, now: Timestamp) {
+    pub(super) fn settle_gslb(
+        &mut self,
+        id: &GslbId,
+        resolved: Option<Arc<Resolved>>,
+        now: Timestamp,
+    ) {
         self.n_decisions += 1;
         let before = self.decisions.remove(id);
         if let Some(at) = before.as_ref().and_then(|before| before.again_at) {
             self.due.remove(&(at, id.clone()));
         }
         self.dirty_endpoints.insert(id.key.clone());
-        let (Some(resolved), Some(gslb)) = (resolved, self.world.gslbs.get(id).cloned()) else {
+        let Some(resolved) = resolved else {
             return self.forget(id, before);
         };
         for (host, family, observation) in decide::own_looks(&self.world, &resolved, now) {
@@ -68,17 +98,29 @@ impl Engine {
         }
         let ctx = context(&self.config, &self.view, &self.lookups, now);
         let taken = self.claims.taken(id);
-        let decision = decide::decide(&self.world, resolved, &taken, ctx);
-        self.world.set_reads(id, decision.resolved.reads.clone());
-        self.want(
-            Wanter::Gslb(id.clone()),
-            decision.resolved.hostnames.clone(),
-        );
+        let decision = Arc::new(decide::decide(&self.world, &resolved, &taken, ctx));
+        if before
+            .as_ref()
+            .is_none_or(|it| !Arc::ptr_eq(&it.resolved, &resolved))
+        {
+            self.want(Wanter::Gslb(id.clone()), resolved.hostnames.clone());
+        }
         self.follow(before.as_deref(), &decision);
         self.publish_decision(id, &decision);
         if let Some(at) = decision.again_at {
             self.due.insert((at, id.clone()));
         }
+        let is_news = before.as_ref() != Some(&decision);
+        *self.unreported.entry(id.clone()).or_default() |= is_news;
+        self.decisions.insert(id.clone(), decision);
+    }
+
+    /// Tells the API server and the metrics what was decided.
+    pub(super) fn report_gslb(&mut self, id: &GslbId, is_news: bool, now: Timestamp) {
+        let decision = self.decisions.get(id).cloned();
+        let (Some(decision), Some(gslb)) = (decision, self.world.gslbs.get(id).cloned()) else {
+            return;
+        };
         let owner = owner_reference(id, &gslb.uid);
         let existing = self.world.ingresses.get(&id.key);
         if let Some(object) = ingress::embedded(&id.key, &gslb, &owner, existing) {
@@ -88,23 +130,20 @@ impl Engine {
             self.write_endpoint(id, &owner, &decision);
             self.write_status(id, &gslb, &decision, now);
         }
-        let decision = Arc::new(decision);
-        if before.as_ref() != Some(&decision) {
+        if is_news {
             self.effects.push(Effect::Decided {
                 id: id.clone(),
-                decision: Some(decision.clone()),
+                decision: Some(decision),
             });
         }
-        self.decisions.insert(id.clone(), decision);
     }
 
     fn forget(&mut self, id: &GslbId, before: Option<Arc<Decision>>) {
         self.world.set_reads(id, BTreeSet::new());
         self.want(Wanter::Gslb(id.clone()), BTreeSet::new());
         self.sent.remove(&status_target(id));
-        let changes = self
-            .book
-            .set(&Source::Decision(id.clone()), BTreeMap::new());
+        self.unreported.remove(id);
+        let changes = self.book.set(&Source::Decision(id.clone()), Vec::new());
         self.changes.extend(changes);
         if let Some(before) = before {
             self.follow(Some(&before), &Decision::default());
@@ -133,10 +172,9 @@ impl Engine {
                 .and_then(|old| old.get(host))
                 .is_none_or(|old| old.zone != decided.zone)
             {
-                let zone = decided.zone.clone();
                 self.effects.push(Effect::Watch {
-                    host: host.clone(),
-                    zone,
+                    host: host.to_string(),
+                    zone: decided.zone.to_string(),
                 });
             }
             let asked = old.and_then(|old| old.get(host));
@@ -148,7 +186,9 @@ impl Engine {
         for host in old.into_iter().flat_map(BTreeMap::keys) {
             if !now.hosts.contains_key(host) && self.claims.winner(host).is_none() {
                 self.view.forget(host);
-                self.effects.push(Effect::Unwatch { host: host.clone() });
+                self.effects.push(Effect::Unwatch {
+                    host: host.to_string(),
+                });
                 if let Some(old) = old.and_then(|old| old.get(host))
                     && old.asking != Asking::No
                 {
@@ -168,40 +208,50 @@ impl Engine {
 
     /// Publishes local targets at once, and the host unless it waits for a peer.
     fn publish_decision(&mut self, id: &GslbId, decision: &Decision) {
-        let mut wanted = BTreeMap::new();
-        let mut keep = Vec::new();
+        let mut wanted = Vec::new();
+        let source = Source::Decision(id.clone());
         if let Some(rules) = &decision.resolved.rules {
+            let addresses = &decision.resolved.addresses;
+            let mut made: Vec<(&Arc<HostDecision>, Entries)> = Vec::new();
             for (host, decided) in &decision.hosts {
-                if let Some(entry) = publish::entry_of_local(&decided.records.local, rules) {
-                    for name in names::local_targets(host).asked() {
-                        wanted.insert(name.to_owned(), entry.clone());
+                let Some(place) = decision.resolved.places.get(host) else {
+                    continue;
+                };
+                let known = made.iter().rev().find(|(it, _)| Arc::ptr_eq(it, decided));
+                let entries = match known {
+                    Some((_, entries)) => entries.clone(),
+                    None => {
+                        let entries = Entries::of(decided, rules);
+                        made.push((decided, entries.clone()));
+                        entries
                     }
+                };
+                let local = entries.local.into_iter();
+                wanted.extend(local.flat_map(|entry| {
+                    place
+                        .local
+                        .iter()
+                        .map(move |name| (name.clone(), entry.clone()))
+                }));
+                if let Some(entry) = entries.sight
+                    && let Ok(name) = place.name.child(sight::LABEL)
+                {
+                    wanted.push((name, entry));
                 }
-                if let Some(sight) = &decided.sight {
-                    wanted.insert(sight::name(host), publish::entry_of_sight(sight));
-                }
-                let source = Source::Decision(id.clone());
-                let stale = self
-                    .book
-                    .entry(&source, host)
-                    .is_some_and(|entry| decided.is_stale(entry, &decision.resolved.addresses));
-                if decided.waiting && !stale {
-                    keep.push(host.clone());
-                } else {
-                    let mut entry =
-                        publish::entry_of_host(&decided.records, rules).unwrap_or_default();
-                    let answered =
-                        |family| !endpoints::targets_of(&decided.records, family).is_empty();
-                    entry.why = publish::why_of(&decided.why, answered);
-                    if entry != Entry::default() {
-                        wanted.insert(host.clone(), entry);
+                let before = decided
+                    .waiting
+                    .then(|| self.book.entry(&source, &place.name));
+                let entry = match before {
+                    Some(None) => None,
+                    Some(Some(before)) if !decided.is_stale(before, addresses) => {
+                        Some(before.clone())
                     }
-                }
+                    _ => entries.host,
+                };
+                wanted.extend(entry.map(|entry| (place.name.clone(), entry)));
             }
         }
-        let changes = self
-            .book
-            .set_keeping(&Source::Decision(id.clone()), wanted, keep);
+        let changes = self.book.set(&source, wanted);
         self.changes.extend(changes);
     }
 
@@ -209,11 +259,11 @@ impl Engine {
         let records = decision
             .hosts
             .iter()
-            .map(|(host, d)| (host.clone(), d.records.clone()))
+            .map(|(host, d)| (host.to_string(), d.records.clone()))
             .collect();
         let spec = match &decision.resolved.rules {
             Some(rules) => endpoints::application(&records, rules),
-            None => flotilla_api::DnsEndpointSpec::default(),
+            None => DnsEndpointSpec::default(),
         };
         let existing = self.world.endpoints.get(&id.key);
         if existing.is_none() && spec.endpoints.is_empty() {
@@ -246,7 +296,7 @@ impl Engine {
         let action = Action::Status(json!(wanted));
         if news && self.sent.get(&target) != Some(&action) {
             let regarding = object_reference(id, &gslb.uid);
-            for problem in decision.resolved.problems.iter().take(EVENTS_MAX) {
+            for problem in decision.problems.iter().take(EVENTS_MAX) {
                 self.warn(
                     regarding.clone(),
                     problem.kind.event_reason(),
@@ -259,17 +309,14 @@ impl Engine {
 }
 
 /// Whether the API server has what we want to write.
-fn is_written(
-    existing: &EndpointView,
-    object: &Value,
-    spec: &flotilla_api::DnsEndpointSpec,
-) -> bool {
-    existing.spec == *spec && is_marked(existing, object)
+fn is_written(existing: &EndpointView, object: &Value, spec: &DnsEndpointSpec) -> bool {
+    is_marked(existing, object) && existing.spec == Packed::of(spec)
 }
 
 /// Whether a DNSEndpoint is the one that we sent.
 pub(super) fn is_echo(existing: &EndpointView, object: &Value) -> bool {
-    is_marked(existing, object) && json!(existing.spec) == object["spec"]
+    let sent = || DnsEndpointSpec::deserialize(&object["spec"]).ok();
+    is_marked(existing, object) && sent().is_some_and(|sent| existing.spec == Packed::of(&sent))
 }
 
 /// Whether labels, annotations and owner of a DNSEndpoint are those we want.

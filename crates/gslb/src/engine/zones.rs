@@ -52,7 +52,7 @@ impl Engine {
                     &self.config.namespace,
                     names::delegation_object(&zone.zone),
                 ))
-                .map(|view| view.spec.clone());
+                .map(|view| view.spec.unpack());
             let plan = zone_plan::plan(zone, &self.config, &own, &self.lookups, written.as_ref());
             let unix = u64::try_from(now.as_second()).unwrap_or_default();
             // The serial is the one of the hour in which the servers changed last.
@@ -150,7 +150,7 @@ impl Engine {
             (None, Value::Null) => {}
             (Some(_), Value::Null) => self.write(Target::Endpoint(key), Action::Delete),
             (Some(existing), object)
-                if json!(existing.spec) == object["spec"]
+                if json!(existing.spec.unpack()) == object["spec"]
                     && existing
                         .labels
                         .get(endpoints::DNS_TYPE)

@@ -119,7 +119,7 @@ fn offers(facts: &Facts) -> BTreeMap<String, Vec<IpAddr>> {
     let mut offers = BTreeMap::new();
     for (tag, said) in &facts.peers {
         let ips = said.values().flat_map(|o| match &o.answer {
-            Answer::Targets { addresses, .. } => addresses.clone(),
+            Answer::Targets { addresses, .. } => addresses.to_vec(),
             Answer::Silence => Vec::new(),
         });
         offers.insert(tag.clone(), ips.collect());

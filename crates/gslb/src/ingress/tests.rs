@@ -3,6 +3,7 @@ use serde_json::json;
 use super::{annotated, embedded, spec_of};
 use crate::{
     key::Key,
+    packed::Packed,
     world::{GslbView, IngressView},
 };
 
@@ -97,8 +98,8 @@ fn an_embedded_ingress_is_written_when_it_differs_in_what_we_say() {
     let wanted = spec_of(&gslb.spec.ingress);
     assert_eq!(wanted["defaultBackend"]["service"]["name"], "b");
     assert!(wanted.get("backend").is_none());
-    let existing = |spec| IngressView {
-        spec,
+    let existing = |spec: serde_json::Value| IngressView {
+        spec: Packed::of(&spec),
         ..IngressView::default()
     };
     let write =

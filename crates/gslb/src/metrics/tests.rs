@@ -34,8 +34,10 @@ fn decision(strategy: &str) -> Decision {
         resolved: Resolved {
             rules: spec::rules(&spec, &Default::default(), Default::default()).ok(),
             ..Resolved::default()
-        },
-        hosts: [("app.cloud.example.com".to_owned(), host)].into(),
+        }
+        .into(),
+        problems: Vec::new(),
+        hosts: [("app.cloud.example.com".into(), host.into())].into(),
         again_at: None,
     }
 }
@@ -65,6 +67,8 @@ fn series_have_k8gbs_names_and_go_with_their_gslb() {
         r#"k8gb_gslb_status_count_for_failover{namespace="test",name="app",status="Healthy_primary"} 1"#,
         r#"k8gb_gslb_status_count_for_failover{namespace="test",name="app",status="Unhealthy_primary"} 0"#,
         r#"k8gb_endpoint_status_num{namespace="test",name="app",dns_name="localtargets-app.cloud.example.com"} 1"#,
+        r#"flotilla_gslb_share_percent{namespace="test",name="app"} 100"#,
+        r#"flotilla_gslb_kept_clusters{namespace="test",name="app"} 0"#,
         r#"k8gb_runtime_info{namespace="k8gb""#,
     ] {
         assert!(text.contains(line), "{line} is missing in\n{text}");

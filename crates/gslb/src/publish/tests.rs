@@ -20,6 +20,13 @@ fn a(name: &str, ip: &str) -> BTreeMap<String, Entry> {
     entries(json!([{"dnsName": name, "recordType": "A", "targets": [ip]}]))
 }
 
+fn set(book: &mut Book, source: &Source, wanted: BTreeMap<String, Entry>) -> Vec<Change> {
+    let wanted = wanted
+        .into_iter()
+        .map(|(name, entry)| (Name::parse(&name).unwrap(), entry.into()));
+    book.set(source, wanted.collect())
+}
+
 fn zones(apexes: &[&str]) -> BTreeMap<String, Settings> {
     let settings = |apex: &&str| Settings::k8gb(Name::parse(apex).unwrap(), 1, 30, vec![]).unwrap();
     apexes
@@ -57,53 +64,64 @@ fn only_differences_are_published_and_our_own_decision_wins() {
         key: Key::new("test", "app"),
     });
 
-    let set = book.set(&endpoint("b"), a(host, "10.0.0.9"));
+    let changes = set(&mut book, &endpoint("b"), a(host, "10.0.0.9"));
     assert_eq!(
-        lines(&set),
+        lines(&changes),
         ["app.cloud.example.com in cloud.example.com = 10.0.0.9"]
     );
-    assert!(book.set(&endpoint("b"), a(host, "10.0.0.9")).is_empty());
-    let set = book.set(&decision, a(host, "10.0.0.1"));
+    assert!(set(&mut book, &endpoint("b"), a(host, "10.0.0.9")).is_empty());
+    let changes = set(&mut book, &decision, a(host, "10.0.0.1"));
     assert_eq!(
-        lines(&set),
+        lines(&changes),
         ["app.cloud.example.com in cloud.example.com = 10.0.0.1"]
     );
-    let set = book.set(&endpoint("a"), a(host, "10.0.0.8"));
-    assert!(lines(&set).iter().all(|line| line.ends_with("10.0.0.1")));
-    book.set_keeping(&decision, BTreeMap::new(), [host.to_owned()]);
-    let set = book.set(&decision, BTreeMap::new());
+    let changes = set(&mut book, &endpoint("a"), a(host, "10.0.0.8"));
+    assert!(
+        lines(&changes)
+            .iter()
+            .all(|line| line.ends_with("10.0.0.1"))
+    );
+    let changes = set(&mut book, &decision, BTreeMap::new());
     assert_eq!(
-        lines(&set),
+        lines(&changes),
         ["app.cloud.example.com in cloud.example.com = 10.0.0.8"]
     );
-    book.set(&endpoint("a"), BTreeMap::new());
-    let set = book.set(&endpoint("b"), BTreeMap::new());
-    assert_eq!(lines(&set), ["remove app.cloud.example.com"]);
+    set(&mut book, &endpoint("a"), BTreeMap::new());
+    let changes = set(&mut book, &endpoint("b"), BTreeMap::new());
+    assert_eq!(lines(&changes), ["remove app.cloud.example.com"]);
     assert!(
-        book.set(&endpoint("c"), a("app.elsewhere.org", "10.0.0.1"))
-            .is_empty()
+        set(
+            &mut book,
+            &endpoint("c"),
+            a("app.elsewhere.org", "10.0.0.1")
+        )
+        .is_empty()
     );
 }
 
 #[test]
 fn records_follow_their_zone_when_zones_come_and_go() {
     let mut book = Book::default();
-    book.set(&endpoint("a"), a("app.deep.cloud.example.com", "10.0.0.1"));
+    set(
+        &mut book,
+        &endpoint("a"),
+        a("app.deep.cloud.example.com", "10.0.0.1"),
+    );
     let name = "app.deep.cloud.example.com";
-    let set = book.set_zones(zones(&["cloud.example.com"]));
+    let changes = book.set_zones(zones(&["cloud.example.com"]));
     assert_eq!(
-        lines(&set)[1],
+        lines(&changes)[1],
         format!("{name} in cloud.example.com = 10.0.0.1")
     );
-    let set = book.set_zones(zones(&["cloud.example.com", "deep.cloud.example.com"]));
+    let changes = book.set_zones(zones(&["cloud.example.com", "deep.cloud.example.com"]));
     assert_eq!(
-        lines(&set)[1],
+        lines(&changes)[1],
         format!("{name} in deep.cloud.example.com = 10.0.0.1")
     );
-    let set = book.set_zones(zones(&["cloud.example.com"]));
-    assert_eq!(lines(&set)[0], "drop deep.cloud.example.com");
+    let changes = book.set_zones(zones(&["cloud.example.com"]));
+    assert_eq!(lines(&changes)[0], "drop deep.cloud.example.com");
     assert_eq!(
-        lines(&set)[1],
+        lines(&changes)[1],
         format!("{name} in cloud.example.com = 10.0.0.1")
     );
 }
@@ -112,11 +130,15 @@ fn records_follow_their_zone_when_zones_come_and_go() {
 fn a_zone_that_comes_or_goes_leaves_the_records_of_others_alone() {
     let mut book = Book::default();
     book.set_zones(zones(&["cloud.example.com"]));
-    book.set(&endpoint("a"), a("app.cloud.example.com", "10.0.0.1"));
-    let set = book.set_zones(zones(&["cloud.example.com", "other.example.com"]));
-    assert_eq!(lines(&set), ["zone other.example.com"]);
-    let set = book.set_zones(zones(&["cloud.example.com"]));
-    assert_eq!(lines(&set), ["drop other.example.com"]);
+    set(
+        &mut book,
+        &endpoint("a"),
+        a("app.cloud.example.com", "10.0.0.1"),
+    );
+    let changes = book.set_zones(zones(&["cloud.example.com", "other.example.com"]));
+    assert_eq!(lines(&changes), ["zone other.example.com"]);
+    let changes = book.set_zones(zones(&["cloud.example.com"]));
+    assert_eq!(lines(&changes), ["drop other.example.com"]);
 }
 
 /// Source: coredns-crd-plugin `example/dnsendpoint_wrr.yaml`, re-expressed; defects D7 and D8 of its label parsing.

@@ -11,7 +11,7 @@ fn at(second: i64) -> Timestamp {
 
 fn says(second: i64, addresses: &[IpAddr]) -> Observation {
     let answer = Answer::Targets {
-        addresses: addresses.to_vec(),
+        addresses: addresses.into(),
         ttl_seconds: 30,
     };
     Observation {
@@ -34,7 +34,7 @@ fn silence_is_told_apart_from_no_targets_and_held_for_a_while() {
     let ip: IpAddr = [10, 0, 0, 1].into();
     let hold = SignedDuration::from_secs(20);
     let mut view = View::default();
-    let ask = |view: &View, second| view.answer("h", "eu", V4, at(second), hold);
+    let ask = |view: &View, second| view.host("h").answer("eu", V4, at(second), hold);
 
     assert_eq!(ask(&view, 0).0, PeerAnswer::Pending);
     assert!(view.note("h", "eu", V4, says(100, &[ip])));
@@ -56,7 +56,9 @@ fn silence_is_told_apart_from_no_targets_and_held_for_a_while() {
     );
     assert_eq!(ask(&view, 125), (PeerAnswer::Unknown, None));
     assert_eq!(
-        view.answer("h", "eu", V4, at(111), SignedDuration::ZERO).0,
+        view.host("h")
+            .answer("eu", V4, at(111), SignedDuration::ZERO)
+            .0,
         PeerAnswer::Unknown
     );
     assert!(view.note("h", "eu", V4, says(130, &[])));

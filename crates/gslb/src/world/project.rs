@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use flotilla_api::{GslbSpec, GslbStatus, ZoneDelegationSpec, ZoneDelegationStatus};
+use flotilla_api::{
+    DnsEndpointSpec, GslbSpec, GslbStatus, ZoneDelegationSpec, ZoneDelegationStatus,
+};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{EndpointView, GatewayView, IngressView, ServiceView, Touched, World, gslb_id};
@@ -12,6 +15,7 @@ use crate::{
     key::Key,
     kinds::Kind,
     migrate, names,
+    packed::Packed,
     refs::{self, load_balancer, string_map},
     status,
     zones::Zone,
@@ -161,10 +165,9 @@ pub(crate) fn key(object: &Value) -> Key {
 
 fn gslb(object: &Value) -> Result<GslbView, String> {
     let metadata = &object["metadata"];
-    let spec: GslbSpec =
-        serde_json::from_value(object["spec"].clone()).map_err(|error| error.to_string())?;
+    let spec = GslbSpec::deserialize(&object["spec"]).map_err(|error| error.to_string())?;
     // A status somebody else wrote in another shape is replaced, not obeyed.
-    let status: Option<GslbStatus> = serde_json::from_value(object["status"].clone()).ok();
+    let status = GslbStatus::deserialize(&object["status"]).ok();
     Ok(GslbView {
         spec,
         status: status.filter(|_| object["status"].is_object()),
@@ -184,10 +187,9 @@ fn finalizers(metadata: &Value) -> impl Iterator<Item = &Value> {
 
 fn zone(object: &Value) -> Result<Zone, String> {
     let metadata = &object["metadata"];
-    let spec: ZoneDelegationSpec =
-        serde_json::from_value(object["spec"].clone()).map_err(|error| error.to_string())?;
-    let status: ZoneDelegationStatus =
-        serde_json::from_value(object["status"].clone()).unwrap_or_default();
+    let spec =
+        ZoneDelegationSpec::deserialize(&object["spec"]).map_err(|error| error.to_string())?;
+    let status = ZoneDelegationStatus::deserialize(&object["status"]).unwrap_or_default();
     let canonical = |name: &str| names::canonical(name).map_err(|error| error.to_string());
     Ok(Zone {
         object: text(&metadata["name"]).to_owned(),
@@ -212,7 +214,7 @@ fn endpoint(object: &Value) -> EndpointView {
         .collect();
     EndpointView {
         // Records of a shape we cannot read are records we do not serve.
-        spec: serde_json::from_value(object["spec"].clone()).unwrap_or_default(),
+        spec: Packed::of(&DnsEndpointSpec::deserialize(&object["spec"]).unwrap_or_default()),
         labels: string_map(&metadata["labels"]),
         annotations: string_map(&metadata["annotations"]),
         owned_by_gslb: owners.iter().any(|owner| owner["kind"] == "Gslb"),
@@ -246,7 +248,7 @@ fn ingress(object: &Value) -> IngressView {
     IngressView {
         annotations,
         labels: string_map(&metadata["labels"]),
-        spec: object["spec"].clone(),
+        spec: Packed::of(&object["spec"]),
         uid: text(&metadata["uid"]).to_owned(),
         owned_by_gslb: owners().any(|owner| owner["kind"] == "Gslb"),
         owners: owners()

@@ -54,33 +54,33 @@ fn readiness_flips_touch_exactly_the_readers_of_the_service() {
     );
     assert_eq!(world.backend(&app), Backend::NotReady);
     assert_eq!(
-        world.apply(Kind::EndpointSlice, slice("a", true)).gslbs,
+        world.apply(Kind::EndpointSlice, slice("a", true)).health,
         reader
     );
     assert_eq!(world.backend(&app), Backend::Ready);
     assert_eq!(
         world
             .apply(Kind::EndpointSlice, slice("b", true))
-            .gslbs
+            .health
             .len(),
         0
     );
     assert_eq!(
         world
             .apply(Kind::EndpointSlice, slice("a", false))
-            .gslbs
+            .health
             .len(),
         0
     );
     let gone = Change::Gone(Key::new("test", "b"));
-    assert_eq!(world.apply(Kind::EndpointSlice, gone).gslbs, reader);
+    assert_eq!(world.apply(Kind::EndpointSlice, gone).health, reader);
     assert_eq!(world.backend(&app), Backend::NotReady);
 
     world.set_reads(&gslb_id("reader"), BTreeSet::new());
     assert_eq!(
         world
             .apply(Kind::EndpointSlice, slice("a", true))
-            .gslbs
+            .health
             .len(),
         0
     );

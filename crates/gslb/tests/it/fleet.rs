@@ -13,7 +13,7 @@ use flotilla_dns::{
     message::Question,
     name::Name,
     record::Type,
-    server::{self, Metrics, Notices, Notifier, NotifierConfig, Server},
+    server::{self, Grantee, Metrics, Notices, Notifier, NotifierConfig, Server},
     tsig::{Algorithm, Key},
     update::{Grant, Updates, unix_now},
     zone::Settings,
@@ -21,6 +21,7 @@ use flotilla_dns::{
 use flotilla_gslb::{
     Config, Environment, Gslb, Push,
     config::{PushKey, Update},
+    names,
 };
 use kube::{
     Api, Client,
@@ -135,7 +136,10 @@ impl Cluster {
         let mut cfg = server::Config::new(tag, vec![dns]);
         let push_key = push_key.and_then(PushKey::key);
         let push = push_key.map(|key| {
-            cfg.transfer_keys = vec![key.clone()];
+            cfg.transfer_keys = vec![Grantee {
+                key: key.clone(),
+                pick: Some(names::is_local_targets),
+            }];
             let (sender, notices) = mpsc::channel(64);
             let signer = key.clone();
             cfg.notices = Some(Notices {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::net::{TcpListener, UdpSocket};
 
 use super::fleet::{Fleet, HOST, application, eventually, slice};
 
@@ -75,5 +76,44 @@ async fn polling_goes_on_when_pushing_ends() {
     fleet.clusters[0].put("endpointslices", slice(true)).await;
     fleet.clusters[0].start_dns_without_key();
     agree(&fleet, "10.0.0.1").await;
+    fleet.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_peer_that_accepts_and_never_answers_delays_nobody() {
+    // Nobody is polled in time: what the others agree on was pushed past the peer that stalls.
+    let mut fleet = start(88, NEVER, &["eu", "us", "za"]).await;
+    let stalled = fleet.clusters[2].dns;
+    fleet.clusters[2].stop_dns().await;
+    let _silent = UdpSocket::bind(stalled).await.unwrap();
+    let listener = TcpListener::bind(stalled).await.unwrap();
+    let accepting = tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok(accepted) = listener.accept().await {
+            held.push(accepted);
+        }
+    });
+    let others = &fleet.clusters[..2];
+    let agreed = async |expected: &[&str]| {
+        eventually(&format!("the others answer {expected:?}"), async || {
+            for cluster in others {
+                if !expected.contains(&cluster.dig(HOST).await.as_str()) {
+                    return false;
+                }
+            }
+            true
+        })
+        .await
+    };
+    for _ in 0..3 {
+        others[0].put("endpointslices", slice(false)).await;
+        // It counts until its patience is over.
+        agreed(&["10.1.0.1 10.2.0.1", "10.1.0.1"]).await;
+        others[0].put("endpointslices", slice(true)).await;
+        agreed(&["10.0.0.1"]).await;
+    }
+    others[0].put("endpointslices", slice(false)).await;
+    agreed(&["10.1.0.1"]).await;
+    accepting.abort();
     fleet.stop().await;
 }

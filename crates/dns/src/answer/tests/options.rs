@@ -122,7 +122,7 @@ fn entries_say_why() {
     let set = |host: &str, entry: Entry| Change::Set {
         zone: zone.clone(),
         name: name(host),
-        entry,
+        entry: entry.into(),
     };
     let long = "x".repeat(500);
     let (catalog, errors) = catalog("zone cloud.example.com 30\n*.wild 5 A 127.0.0.1").with(vec![
@@ -230,7 +230,7 @@ fn ask_near(
         Change::Set {
             name: zone.child("near").unwrap(),
             zone,
-            entry: entry(RecordSet::nearest(5, addresses.to_vec())),
+            entry: entry(RecordSet::nearest(5, addresses.to_vec())).into(),
         },
     ]);
     assert_eq!(errors, []);

@@ -285,7 +285,7 @@ fn drawn_answers_are_signed_as_drawn_and_from_the_cache_the_next_time() {
     let (catalog, errors) = catalog("zone cloud.example.com 30").with(vec![Change::Set {
         zone: zone.clone(),
         name: name("app.cloud.example.com"),
-        entry: Entry::of(set),
+        entry: Entry::of(set).into(),
     }]);
     assert_eq!(errors, []);
     let question = Question {

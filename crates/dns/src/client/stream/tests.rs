@@ -32,7 +32,7 @@ fn set(number: usize, last: u8) -> Change {
     Change::Set {
         zone: zone(),
         name: host(number),
-        entry: Entry::of(RecordSet::fixed(5, data)),
+        entry: Entry::of(RecordSet::fixed(5, data)).into(),
     }
 }
 
@@ -64,7 +64,7 @@ fn a_change_is_told_and_pulled_over_the_kept_connection() {
         let (owners, copys) = (served(), served());
         let listen = || vec![SocketAddr::from(([127, 0, 0, 1], 0))];
         let mut cfg = Config::new("owner", listen());
-        cfg.transfer_keys = vec![key(b"secret")];
+        cfg.transfer_keys = vec![key(b"secret").into()];
         let owner = Server::start(&cfg, &owners, &Metrics::default()).unwrap();
         let (sender, mut notices) = mpsc::channel(16);
         let mut cfg = Config::new("copy", listen());
@@ -127,7 +127,7 @@ fn a_server_without_the_key_refuses_and_one_that_stops_breaks_the_pull() {
         let listen = vec![SocketAddr::from(([127, 0, 0, 1], 0))];
         let mut cfg = Config::new("owner", listen);
         let plain = Server::start(&cfg, &zones, &Metrics::default()).unwrap();
-        cfg.transfer_keys = vec![key(b"secret")];
+        cfg.transfer_keys = vec![key(b"secret").into()];
         let keyed = Server::start(&cfg, &zones, &Metrics::default()).unwrap();
         for (server, secret) in [(&plain, &b"secret"[..]), (&keyed, &b"wrong"[..])] {
             let mut stream = Stream::connect(server.addresses()[0], None).await.unwrap();

@@ -105,7 +105,7 @@ impl World {
                     Change::Set {
                         zone: zone(),
                         name,
-                        entry,
+                        entry: entry.into(),
                     }
                 }
             }
@@ -228,7 +228,7 @@ impl World {
         let mut all = BTreeSet::new();
         for (name, entry) in catalog.zone(&zone()).unwrap().entries() {
             for set in entry.sets {
-                for data in set.data.iter().filter(|_| keep(&name)) {
+                for data in set.data.iter().filter(|_| keep(name.wire())) {
                     all.insert((name.clone(), format!("{data} {}", set.ttl_seconds)));
                 }
             }

@@ -5,9 +5,10 @@
 //! and the clock.
 
 use std::{
-    collections::HashSet,
+    collections::{HashSet, VecDeque},
     net::{IpAddr, SocketAddr},
     pin::Pin,
+    sync::Arc,
     time::Duration,
 };
 
@@ -31,6 +32,9 @@ use crate::{
 
 /// Longest time between two proofs that a peer is there: below the time after which DNS servers close idle connections.
 const KEEP_ALIVE_MAX: Duration = Duration::from_secs(5);
+
+/// Different addresses that are remembered to be shared: those of some Gslbs next to each other.
+const SHARED_MAX: usize = 16;
 
 /// What came of a pull.
 type Pulled = (Option<Stream>, Result<Update, Error>);
@@ -62,6 +66,8 @@ pub(super) struct Pusher {
     server: Option<SocketAddr>,
     /// When the copy was right for the last time.
     proven_at: Timestamp,
+    /// Addresses handed out lately.
+    shared: VecDeque<Arc<[IpAddr]>>,
     results: super::super::Metrics,
     place: (String, String),
 }
@@ -92,7 +98,7 @@ impl Pusher {
             wanted: Wanted {
                 zone: Name::parse(&setup.zone).ok()?,
                 key: setup.key,
-                keep: is_local_targets,
+                keep: names::is_local_targets,
             },
             servers: setup.servers,
             source: setup.source,
@@ -102,6 +108,7 @@ impl Pusher {
             notices: setup.notices,
             server: None,
             proven_at: now(),
+            shared: VecDeque::new(),
             results: setup.metrics,
             place: (setup.zone, setup.tag),
         })
@@ -202,15 +209,12 @@ impl Pusher {
         }
     }
 
-    /// What the peer says about a host in one family, as of the last proof.
-    pub(super) fn observation(&self, host: &str, family: Family) -> Observation {
+    /// What the peer says about a host, whose local targets have these names, in one family, as of the last proof.
+    pub(super) fn observation(&mut self, names: &[Name], family: Family) -> Observation {
         let mut addresses = Vec::new();
         let mut ttl_seconds = None;
-        for name in names::local_targets(host).asked() {
-            let Ok(name) = Name::parse(name) else {
-                continue;
-            };
-            let held = self.replica.addresses(&name).iter();
+        for name in names {
+            let held = self.replica.addresses(name).iter();
             for address in held.filter(|address| Family::of(&address.ip) == family) {
                 let ttl = ttl_seconds.get_or_insert(address.ttl_seconds);
                 *ttl = (*ttl).min(address.ttl_seconds);
@@ -222,16 +226,30 @@ impl Pusher {
                 break;
             }
         }
-        addresses.sort();
+        addresses.sort_unstable();
         addresses.dedup();
         Observation {
             answer: Answer::Targets {
-                addresses,
+                addresses: self.shared(addresses),
                 ttl_seconds: ttl_seconds.unwrap_or_default(),
             },
             at: self.proven_at,
             server: self.server,
         }
+    }
+
+    /// One copy of addresses that many hosts have.
+    fn shared(&mut self, addresses: Vec<IpAddr>) -> Arc<[IpAddr]> {
+        let same = |known: &&Arc<[IpAddr]>| ***known == *addresses;
+        if let Some(known) = self.shared.iter().rev().find(same) {
+            return known.clone();
+        }
+        let new: Arc<[IpAddr]> = addresses.into();
+        if self.shared.len() == SHARED_MAX {
+            self.shared.pop_front();
+        }
+        self.shared.push_back(new.clone());
+        new
     }
 }
 
@@ -246,11 +264,6 @@ async fn open(servers: &[SocketAddr], source: Option<IpAddr>) -> Result<Stream, 
         }
     }
     Err(failed)
-}
-
-/// Whether a name holds a host's local targets.
-fn is_local_targets(name: &Name) -> bool {
-    host_of(name).is_some()
 }
 
 /// The host whose local targets a name holds: the inverse of [`names::local_targets`].

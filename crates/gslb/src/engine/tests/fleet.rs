@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::IpAddr,
+    sync::Arc,
 };
 
 use flotilla_dns::{
@@ -158,7 +159,7 @@ impl Cluster {
             server: None,
         };
         let said = Said {
-            host: host.to_owned(),
+            host: host.into(),
             family,
             observation,
         };
@@ -180,7 +181,10 @@ impl Cluster {
     /// Settles and carries out effects until nothing follows.
     pub(super) fn settle(&mut self, now: Timestamp) {
         for _ in 0..50 {
-            let effects = self.engine.settle(now);
+            let mut effects = self.engine.settle(now);
+            while !self.engine.is_reported() {
+                effects.extend(self.engine.report(now));
+            }
             if effects.is_empty() {
                 return;
             }
@@ -252,7 +256,8 @@ impl Cluster {
                 self.records.remove(&name.to_string());
             }
             DnsChange::Set { name, entry, .. } => {
-                self.records.insert(name.to_string(), entry);
+                self.records
+                    .insert(name.to_string(), Arc::unwrap_or_clone(entry));
             }
             DnsChange::Remove { name, .. } => {
                 self.withdrawn.insert(name.to_string());
@@ -659,7 +664,7 @@ impl Fleet {
                     (
                         2 * self.delay_ms,
                         Answer::Targets {
-                            addresses,
+                            addresses: addresses.into(),
                             ttl_seconds: 30,
                         },
                     )
