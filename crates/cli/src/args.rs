@@ -180,6 +180,12 @@ pub(crate) struct RunGslbArgs {
     #[command(flatten)]
     pub(crate) copy: CopyArgs,
 
+    /// File with the TSIG key that the whole fleet shares, as `tsig-keygen` prints it, such as a mounted
+    /// Secret: clusters that have it push their changes to each other. Instead of FLOTILLA_PUSH_KEY_NAME
+    /// and FLOTILLA_PUSH_KEY_SECRET.
+    #[arg(long, value_name = "FILE", env = "FLOTILLA_PUSH_KEY_FILE")]
+    pub(crate) push_key_file: Option<PathBuf>,
+
     /// Kubeconfig of the cluster. Default: KUBECONFIG, ~/.kube/config, then the pod's service
     /// account.
     #[arg(long, value_name = "FILE")]
@@ -271,6 +277,14 @@ Examples:
     /// Print admission policies that check the annotations of Gslbs when they are written.
     #[command(after_help = "Example:\n  flotilla gslb policies | kubectl apply -f -")]
     Policies,
+    /// Print what `flotilla run gslb` needs on a cluster: definitions, rights, Deployment and Service.
+    ///
+    /// The rights are those it uses and no others. Settings come from a ConfigMap, as the first lines
+    /// say.
+    #[command(after_help = "\
+Example:
+  flotilla gslb manifests --image registry.example.com/flotilla:1.0 | kubectl apply --server-side -f -")]
+    Manifests(ManifestsArgs),
 }
 
 /// Which cluster to ask.
@@ -331,6 +345,17 @@ pub(crate) struct DrainArgs {
     /// the Gslb's annotation flotilla.dev/drain-seconds says.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) over: Option<std::time::Duration>,
+}
+
+/// `flotilla gslb manifests`.
+#[derive(Debug, Args)]
+pub(crate) struct ManifestsArgs {
+    /// Container image with this program as its entry point.
+    #[arg(long)]
+    pub(crate) image: String,
+    /// Namespace of everything that has one.
+    #[arg(short, long, default_value = "k8gb")]
+    pub(crate) namespace: String,
 }
 
 /// `flotilla gslb import-values`.

@@ -30,7 +30,7 @@ const ADDRESSES_EACH: usize = 2;
 /// Seconds a negative answer of the balanced zone may be cached; k8gb's chart has the same.
 const NEGATIVE_TTL_SECONDS: u32 = 30;
 /// Group of Gslbs before k8gb v0.19.
-const LEGACY_GROUP: &str = "k8gb.absa.oss";
+pub(crate) const LEGACY_GROUP: &str = "k8gb.absa.oss";
 /// Longest wait before a cluster looks again who else serves the zone.
 const ZONE_INTERVAL_MAX: Duration = Duration::from_secs(30);
 /// Wait when polling is off: the zone's servers are then looked up at this pace.

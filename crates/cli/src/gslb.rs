@@ -7,8 +7,10 @@ use flotilla_gslb::explain::ask::{self, Ask};
 use flotilla_gslb::explain::outlook::outlook;
 use flotilla_gslb::explain::{self, Facts, Scenario};
 use flotilla_telemetry::logging;
+use serde_json::Value;
 
-use crate::args::{DrainArgs, ExplainArgs, GslbCommand, WhatIfArgs};
+use crate::args::{DrainArgs, ExplainArgs, GslbCommand, ManifestsArgs, WhatIfArgs};
+use crate::cluster::LEGACY_GROUP;
 use crate::connect::{client, print, runtime};
 use crate::{environment, say};
 
@@ -21,14 +23,34 @@ pub(crate) fn run(command: &GslbCommand, log: Option<&str>) -> Result<()> {
     if matches!(command, GslbCommand::Policies) {
         return say(flotilla_gslb::policies::POLICIES);
     }
+    if let GslbCommand::Manifests(args) = command {
+        return manifests(args);
+    }
     runtime()?.block_on(async {
         match command {
             GslbCommand::Explain(args) => explain(args).await,
             GslbCommand::WhatIf(args) => what_if(args).await,
             GslbCommand::Drain(args) => drain(args).await,
-            GslbCommand::ImportValues(_) | GslbCommand::Policies => Ok(()),
+            GslbCommand::ImportValues(_) | GslbCommand::Policies | GslbCommand::Manifests(_) => {
+                Ok(())
+            }
         }
     })
+}
+
+/// `flotilla gslb manifests`.
+fn manifests(args: &ManifestsArgs) -> Result<()> {
+    let mut text = String::new();
+    // The legacy group is for those who move over and have it already; with both groups present,
+    // `kubectl get gslb` would mean the old one.
+    let is_legacy = |definition: &Value| definition["spec"]["group"] == LEGACY_GROUP;
+    let definitions = flotilla_api::crd::documents();
+    for definition in definitions.iter().filter(|it| !is_legacy(it)) {
+        text += &serde_saphyr::to_string(definition).context("cannot write YAML")?;
+        text += "---\n";
+    }
+    text += &flotilla_gslb::manifests::manifests(&args.namespace, &args.image);
+    say(&text)
 }
 
 /// `flotilla gslb explain HOST`.

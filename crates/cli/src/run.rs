@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use flotilla_dns::server::{self, Metrics as DnsMetrics, Tls};
+use flotilla_dns::tsig::{Key, key_file};
 use flotilla_gslb::config::{Config, Parsed, PushKey};
 use flotilla_gslb::controller::{Environment, Gslb};
 use flotilla_operator::leader;
@@ -70,7 +71,7 @@ async fn serve(args: &RunGslbArgs, parsed: Parsed, log: Option<&str>) -> Result<
         bail!("--dnssec needs a place for its key: --data-dir or --dnssec-key");
     }
     let mut copies = Copies::read(&args.copy)?;
-    copies.push_key = config.push_key.as_ref().and_then(PushKey::key);
+    copies.push_key = push_key(args.push_key_file.as_deref(), config.push_key.as_ref())?;
     let dns = server_config(args, &config)?;
     if let Some(settings) = &config.geo {
         tokio::spawn(Follow::new(settings, dns.geo.clone()).run());
@@ -107,6 +108,25 @@ async fn serve(args: &RunGslbArgs, parsed: Parsed, log: Option<&str>) -> Result<
         let _ = tokio::task::spawn_blocking(move || traces.shutdown()).await;
     }
     Ok(())
+}
+
+/// The key that the fleet shares, from a file or from the settings.
+fn push_key(file: Option<&Path>, setting: Option<&PushKey>) -> Result<Option<Key>> {
+    let Some(path) = file else {
+        return Ok(setting.and_then(PushKey::key));
+    };
+    if setting.is_some() {
+        bail!(
+            "the push key is given twice: by --push-key-file and by FLOTILLA_PUSH_KEY_NAME with FLOTILLA_PUSH_KEY_SECRET"
+        );
+    }
+    let hint = || format!("cannot use {} of --push-key-file", path.display());
+    let text = std::fs::read_to_string(path).with_context(hint)?;
+    let mut keys = key_file::parse(&text).with_context(hint)?;
+    if keys.len() > 1 {
+        return Err(anyhow!("it has {} keys; a fleet shares one", keys.len())).with_context(hint);
+    }
+    Ok(keys.pop())
 }
 
 /// Where and how to answer.
@@ -211,3 +231,6 @@ async fn client(args: &RunGslbArgs) -> Result<Client> {
     };
     Ok(Client::try_from(config)?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,6 +18,7 @@ pub mod import;
 pub mod ingress;
 pub mod key;
 pub mod kinds;
+pub mod manifests;
 pub mod metrics;
 pub mod migrate;
 pub mod names;

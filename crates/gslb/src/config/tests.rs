@@ -518,3 +518,40 @@ fn every_setting_reaches_its_place() {
         assert_eq!(parse(&[(name, value)]).unwrap_err(), [name], "{value}");
     }
 }
+
+/// The objects that docs/gslb.md shows for each way into the parent zone are settings that say so.
+#[test]
+fn the_documented_providers_are_understood() {
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/gslb.md"));
+    let (_, block) = text.split_once("```yaml\n").unwrap();
+    let (block, _) = block.split_once("```").unwrap();
+    let mut found: Vec<BTreeMap<String, String>> = Vec::new();
+    for document in block.split("---\n") {
+        let object: serde_json::Value = serde_saphyr::from_str(document).unwrap();
+        let settings = match object["kind"].as_str() {
+            Some("ConfigMap") => {
+                found.push(BTreeMap::new());
+                &object["data"]
+            }
+            _ => &object["stringData"],
+        };
+        let settings: BTreeMap<String, String> = serde_json::from_value(settings.clone()).unwrap();
+        found.last_mut().unwrap().extend(settings);
+    }
+    let provider = |settings: &BTreeMap<String, String>| {
+        let settings: Vec<(&str, &str)> = settings
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        let config = parse(&settings).unwrap().config;
+        match (config.provider, config.update) {
+            (Provider::None, Some(_)) => "updates",
+            (Provider::ExternalDns, None) => "external-dns",
+            (Provider::Route53(_), None) => "Route 53",
+            (Provider::Infoblox(_), None) => "Infoblox",
+            other => panic!("{other:?}"),
+        }
+    };
+    let found: Vec<&str> = found.iter().map(provider).collect();
+    assert_eq!(found, ["updates", "external-dns", "Route 53", "Infoblox"]);
+}

@@ -10,3 +10,4 @@ mod manifests;
 mod migrate;
 mod policies;
 mod push;
+mod rights;
