@@ -19,7 +19,7 @@ mod legacy;
 mod zones;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map},
     sync::Arc,
 };
 
@@ -265,9 +265,9 @@ impl Engine {
         // Every Gslb is resolved before any is decided, so that a host that moves has one owner at a time.
         let mut resolved = BTreeMap::new();
         while let Some(id) = self.dirty.pop_first() {
-            if !resolved.contains_key(&id) {
-                let outcome = self.resolve(&id, now);
-                resolved.insert(id, outcome);
+            if let btree_map::Entry::Vacant(place) = resolved.entry(id) {
+                let outcome = self.resolve(place.key(), now);
+                place.insert(outcome);
             }
         }
         for id in std::mem::take(&mut self.stirred) {
