@@ -132,7 +132,7 @@ fn forged(request: &[u8], records: &[&str]) -> Vec<u8> {
 /// What a client that has version 5 makes of one reply: the error, or how far it is.
 fn outcome(records: &[&str]) -> String {
     let (request, mut incoming) = Incoming::ask(7, &zone(), Some(5), &key(), keep, NOW);
-    let mut chain = tsig::verify_request(&[key().into()], &request, NOW).unwrap();
+    let mut chain = tsig::verify_request(&[key()], &request, NOW).unwrap();
     let mut message = forged(&request, records);
     chain.sign(&mut message, NOW);
     match incoming.take(&message, NOW) {
@@ -188,7 +188,7 @@ fn messages_that_are_not_the_owners_are_not_believed() {
     let (request, _) = Incoming::ask(7, &zone(), Some(5), &key(), keep, NOW);
     let good = || {
         let mut message = forged(&request, &["cloud.example.com SOA 5"]);
-        let mut chain = tsig::verify_request(&[key().into()], &request, NOW).unwrap();
+        let mut chain = tsig::verify_request(&[key()], &request, NOW).unwrap();
         chain.sign(&mut message, NOW);
         message
     };
