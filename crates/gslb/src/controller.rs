@@ -10,6 +10,7 @@ mod delegations;
 mod events;
 mod http;
 mod lookups;
+mod object;
 mod peers;
 mod sights;
 mod signers;

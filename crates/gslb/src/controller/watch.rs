@@ -8,13 +8,13 @@ use std::time::Duration;
 use futures::{StreamExt, pin_mut};
 use kube::{
     Api, Client,
-    api::DynamicObject,
     core::{ApiResource, GroupVersionKind},
     runtime::watcher::{self, Event, watcher},
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use super::object::Object;
 use crate::{
     engine::Input,
     key::Key,
@@ -70,7 +70,7 @@ async fn follow(
 ) -> End {
     let gvk = GroupVersionKind::gvk(home.group, version, home.kind);
     let resource = ApiResource::from_gvk_with_plural(&gvk, home.plural);
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    let api: Api<Object> = Api::all_with(client.clone(), &resource);
     let stream = watcher(api, watcher::Config::default());
     pin_mut!(stream);
     let mut listing = Vec::new();
@@ -99,9 +99,9 @@ async fn follow(
 }
 
 /// The change an event means; objects of a list are gathered until it is complete.
-fn change(event: Event<DynamicObject>, listing: &mut Vec<Value>) -> Option<Change> {
+fn change(event: Event<Object>, listing: &mut Vec<Value>) -> Option<Change> {
     match event {
-        Event::Apply(object) => Some(Change::Put(json(&object)?)),
+        Event::Apply(object) => Some(Change::Put(object.json)),
         Event::Delete(object) => {
             let metadata = object.metadata;
             Some(Change::Gone(Key::new(
@@ -114,15 +114,11 @@ fn change(event: Event<DynamicObject>, listing: &mut Vec<Value>) -> Option<Chang
             None
         }
         Event::InitApply(object) => {
-            listing.extend(json(&object));
+            listing.push(object.json);
             None
         }
         Event::InitDone => Some(Change::Listed(std::mem::take(listing))),
     }
-}
-
-fn json(object: &DynamicObject) -> Option<Value> {
-    serde_json::to_value(object).ok()
 }
 
 fn is_unknown(error: &watcher::Error) -> bool {

@@ -7,15 +7,12 @@ use std::{
 };
 
 use flotilla_operator::{Backoff, Outcome, Queue, QueueMetrics};
-use kube::{
-    Api, Client,
-    api::{DeleteParams, DynamicObject, PostParams},
-    core::{ApiResource, GroupVersionKind},
-};
+use kube::Client;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tracing::Instrument;
 
+use super::object::Place;
 use crate::{
     engine::{Action, Target},
     migrate,
@@ -26,19 +23,10 @@ use crate::{
 const WRITERS: usize = 8;
 /// Wait before a write that met another one is tried again.
 const CONFLICT_WAIT: Duration = Duration::from_millis(10);
-/// Name in managed fields.
-const FIELD_MANAGER: &str = "flotilla-gslb";
-
-/// Why a write failed.
+/// The API server refused, or was not there.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Error {
-    /// The API server refused, or was not there.
-    #[error("the write was refused")]
-    Api(#[from] kube::Error),
-    /// What we wanted to write is no object.
-    #[error("the object to write has no valid shape")]
-    Shape(#[from] serde_json::Error),
-}
+#[error("the write was refused")]
+pub(super) struct Error(#[from] kube::Error);
 
 /// Front of the writers.
 #[derive(Clone)]
@@ -89,7 +77,7 @@ impl Writer {
                 };
                 match write(&client, &target, &wish).instrument(span).await {
                     // Another part of the same object was written in between: read it again.
-                    Err(Error::Api(kube::Error::Api(status))) if status.code == 409 => {
+                    Err(kube::Error::Api(status)) if status.code == 409 => {
                         return Ok(Outcome::Again(CONFLICT_WAIT));
                     }
                     other => other?,
@@ -106,83 +94,70 @@ impl Writer {
     }
 }
 
-async fn write(client: &Client, target: &Target, action: &Action) -> Result<(), Error> {
+async fn write(client: &Client, target: &Target, action: &Action) -> Result<(), kube::Error> {
     let (kind, key) = target.object();
-    let home = kind.home();
-    let gvk = GroupVersionKind::gvk(home.group, home.versions[0], home.kind);
-    let resource = ApiResource::from_gvk_with_plural(&gvk, home.plural);
-    let api: Api<DynamicObject> = if key.namespace.is_empty() {
-        Api::all_with(client.clone(), &resource)
-    } else {
-        Api::namespaced_with(client.clone(), &key.namespace, &resource)
-    };
-    let post = PostParams {
-        field_manager: Some(FIELD_MANAGER.into()),
-        ..PostParams::default()
-    };
+    let place = Place::new(client, kind, &key);
     if *action == Action::Delete {
-        return match api.delete(&key.name, &DeleteParams::default()).await {
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-            other => other.map(drop).map_err(Error::from),
-        };
+        return place.delete().await;
     }
-    let existing = api.get_opt(&key.name).await?;
+    let existing = place.get().await?;
     match (action, existing) {
-        (Action::Apply(wanted) | Action::Create(wanted), None) => {
-            let object: DynamicObject = serde_json::from_value(wanted.clone())?;
-            api.create(&post, &object).await?;
-        }
-        (Action::Apply(wanted), Some(existing)) => {
-            let before = serde_json::to_value(&existing)?;
+        (Action::Apply(wanted) | Action::Create(wanted), None) => place.create(wanted).await,
+        (Action::Apply(wanted), Some(before)) => {
             let after = merged(&before, wanted, target);
-            if after != before {
-                let object: DynamicObject = serde_json::from_value(after)?;
-                api.replace(&key.name, &post, &object).await?;
-            }
+            replace(&place, &before, &after).await
         }
-        (Action::Status(status), Some(mut existing)) => {
-            existing.data["status"] = status.clone();
-            api.replace_status(&key.name, &post, &existing).await?;
+        (Action::Status(status), Some(mut object)) => {
+            object["status"] = status.clone();
+            place.replace_status(&object).await
         }
-        (Action::Finalizer(present), Some(mut existing)) => {
-            let finalizers = existing.metadata.finalizers.get_or_insert_default();
+        (Action::Finalizer(present), Some(before)) => {
             let ours = match target {
                 Target::Legacy(_) => migrate::PROTECTION,
                 _ => FINALIZER,
             };
-            let there = finalizers.iter().any(|f| f == ours);
-            if there != *present {
-                finalizers.retain(|f| f != ours);
-                if *present {
-                    finalizers.push(ours.into());
-                }
-                api.replace(&key.name, &post, &existing).await?;
-            }
+            let after = with_finalizer(&before, ours, *present);
+            replace(&place, &before, &after).await
         }
-        (Action::Mark, Some(mut existing)) => {
-            let labels = existing.metadata.labels.get_or_insert_default();
-            if labels
-                .insert(migrate::MIGRATED.into(), "true".into())
-                .as_deref()
-                != Some("true")
-            {
-                api.replace(&key.name, &post, &existing).await?;
-            }
+        (Action::Mark, Some(before)) => {
+            let mut after = before.clone();
+            let mark = json!({ migrate::MIGRATED: "true" });
+            add(&mut after["metadata"]["labels"], &mark);
+            replace(&place, &before, &after).await
         }
-        (Action::Detach { uid, to }, Some(existing)) => {
-            let before = serde_json::to_value(&existing)?;
+        (Action::Detach { uid, to }, Some(before)) => {
             let after = detached(&before, uid, to.as_ref());
-            if after != before {
-                let object: DynamicObject = serde_json::from_value(after)?;
-                api.replace(&key.name, &post, &object).await?;
-            }
+            replace(&place, &before, &after).await
         }
         // Somebody else was faster, and what is there stays.
-        (Action::Create(_), Some(_)) => {}
+        (Action::Create(_), Some(_)) => Ok(()),
         // The object is gone: so is what we had to say about it.
-        (_, None) | (Action::Delete, Some(_)) => {}
+        (_, None) | (Action::Delete, Some(_)) => Ok(()),
     }
-    Ok(())
+}
+
+/// Writes an object unless it is as it should be.
+async fn replace(place: &Place<'_>, before: &Value, after: &Value) -> Result<(), kube::Error> {
+    if after == before {
+        return Ok(());
+    }
+    place.replace(after).await
+}
+
+/// The object with a finalizer, or without it.
+fn with_finalizer(before: &Value, finalizer: &str, present: bool) -> Value {
+    let mut after = before.clone();
+    let finalizers = before["metadata"]["finalizers"].as_array();
+    let mut finalizers = finalizers.cloned().unwrap_or_default();
+    if finalizers.iter().any(|known| known == finalizer) == present {
+        return after;
+    }
+    finalizers.retain(|known| known != finalizer);
+    if present {
+        finalizers.push(json!(finalizer));
+    }
+    after["metadata"]["finalizers"] = json!(finalizers);
+    after
 }
 
 /// The object with what we want. A DNSEndpoint's labels and annotations are ours alone; on other objects ours are
