@@ -1,7 +1,7 @@
 //! The engine's part about Gslbs.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     mem,
     sync::Arc,
 };
@@ -212,20 +212,16 @@ impl Engine {
         let source = Source::Decision(id.clone());
         if let Some(rules) = &decision.resolved.rules {
             let addresses = &decision.resolved.addresses;
-            let mut made: Vec<(&Arc<HostDecision>, Entries)> = Vec::new();
+            // By the decision's address: hosts that are alike share it.
+            let mut made: HashMap<*const HostDecision, Entries> = HashMap::new();
             for (host, decided) in &decision.hosts {
                 let Some(place) = decision.resolved.places.get(host) else {
                     continue;
                 };
-                let known = made.iter().rev().find(|(it, _)| Arc::ptr_eq(it, decided));
-                let entries = match known {
-                    Some((_, entries)) => entries.clone(),
-                    None => {
-                        let entries = Entries::of(decided, rules);
-                        made.push((decided, entries.clone()));
-                        entries
-                    }
-                };
+                let entries = made
+                    .entry(Arc::as_ptr(decided))
+                    .or_insert_with(|| Entries::of(decided, rules))
+                    .clone();
                 let local = entries.local.into_iter();
                 wanted.extend(local.flat_map(|entry| {
                     place
