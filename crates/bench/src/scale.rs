@@ -52,9 +52,11 @@ pub(crate) fn measure_apart(binary: &Path, report: &mut Report) -> Result<()> {
     }
     let what = format!("{HOSTS_EACH} hosts of one Gslb down or up until all three agree");
     report.times(&what, times, "≤ 1 s");
-    let flip = |servers: &[u8]| -> Result<Vec<Duration>> {
-        let mut times = Vec::new();
+    let flip = |servers: &[u8]| -> Result<Flips> {
+        let mut flips = Flips::default();
+        let cpu = || cpu_time(many.flotilla.id());
         for ready in [false, true] {
+            let before = cpu()?;
             let start = runtime.block_on(many.set_ready(ready))?;
             // The third cluster vouches for itself as long as it is heard or held.
             let expected: &[u8] = match (ready, servers.len()) {
@@ -63,22 +65,36 @@ pub(crate) fn measure_apart(binary: &Path, report: &mut Report) -> Result<()> {
                 (false, _) => &[2, 3],
             };
             many.agreement(servers, expected)?;
-            times.push(start.elapsed());
+            flips.times.push(start.elapsed());
+            flips.agreeing.push(cpu()?.saturating_sub(before));
             std::thread::sleep(SETTLE);
+            flips.all.push(cpu()?.saturating_sub(before));
         }
-        Ok(times)
+        Ok(flips)
     };
-    report.times(
-        &format!("{N_HOSTS} hosts down at once until all three agree"),
-        flip(&[1, 2, 3])?,
-        "",
-    );
+    let flips = flip(&[1, 2, 3])?;
+    let what = format!("{N_HOSTS} hosts down or up at once until all three agree");
+    report.times(&what, flips.times, "≤ 1 s");
+    let what = "processor time for it, all three clusters and their API servers";
+    report.times(what, flips.agreeing, "");
+    report.times("the same with everything written", flips.all, "");
     delay::black_hole(3, &CLUSTERS)?;
     // Until the others know: a keep-alive, its time-out, three questions.
     std::thread::sleep(3 * SETTLE);
-    let what = format!("{N_HOSTS} hosts down at once until eu and us agree, za black-holed");
-    report.times(&what, flip(&[1, 2])?, "as without");
+    let what = format!("{N_HOSTS} hosts down or up at once until eu and us agree, za black-holed");
+    report.times(&what, flip(&[1, 2])?.times, "as without");
     delay::clear()
+}
+
+/// What changes of all hosts took.
+#[derive(Default)]
+struct Flips {
+    /// Until the servers agreed.
+    times: Vec<Duration>,
+    /// Processor time until then.
+    agreeing: Vec<Duration>,
+    /// Processor time until everything was written.
+    all: Vec<Duration>,
 }
 
 fn idle(runtime: &tokio::runtime::Runtime, many: &Many, report: &mut Report) -> Result<()> {
