@@ -51,7 +51,7 @@ const INPUTS_MAX: usize = 4096;
 const BATCH_MAX: usize = 1024;
 /// Decisions are reported to the API server when no answer changed for this long: while much changes, answers come first,
 /// and what is decided twice is written once.
-const QUIET: Duration = Duration::from_millis(100);
+const QUIET: Duration = Duration::from_millis(250);
 /// Longest wait for that.
 const PATIENCE: Duration = Duration::from_secs(1);
 
