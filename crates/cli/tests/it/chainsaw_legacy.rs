@@ -103,11 +103,12 @@ fn legacy_migration_dnsendpoint_handoff() {
     two.apply("eu", &objects);
     answered(&two, host);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    // Clients are answered first, and the objects written a moment later.
+    let owner = [text(&old(&two, "handoff")["metadata"]["uid"])];
+    eventually("the old object owns it", LIMIT, &owner.to_vec(), || {
+        owners(&endpoint(&two, "handoff"))
+    });
     let before = endpoint(&two, "handoff");
-    assert_eq!(
-        owners(&before),
-        [text(&old(&two, "handoff")["metadata"]["uid"])]
-    );
     migrate(&two, "handoff");
     let heir = [text(&new(&two, "handoff")["metadata"]["uid"])];
     eventually(
@@ -185,8 +186,12 @@ fn legacy_service_annotation() {
     objects.push(object);
     two.apply("eu", &objects);
     answered(&two, host);
-    let targets = two.targets("eu", NAMESPACE, "service", &format!("localtargets-{host}"));
-    assert_eq!(targets.len(), 2);
-    let health = &old(&two, "service")["status"]["serviceHealth"];
-    assert_eq!(*health, json!({ host: "Healthy" }));
+    let local = format!("localtargets-{host}");
+    eventually("both addresses are written", LIMIT, &2, || {
+        two.targets("eu", NAMESPACE, "service", &local).len()
+    });
+    let healthy = json!({ host: "Healthy" });
+    eventually("the status says it", LIMIT, &healthy, || {
+        old(&two, "service")["status"]["serviceHealth"].clone()
+    });
 }
