@@ -74,12 +74,9 @@ fn measure(name: &str, text: &[u8], budget: Duration, mut once: impl FnMut()) ->
     let mut rounds = Vec::new();
     while rounds.is_empty() || start.elapsed() < budget {
         // Time on the processor, so that a busy machine does not look like a slow program.
-        let (begun, before) = (Instant::now(), cpu_time());
+        let before = cpu_time();
         once();
-        rounds.push(match (before, cpu_time()) {
-            (Some(before), Some(after)) if after > before => after - before,
-            _ => begun.elapsed(),
-        });
+        rounds.push(cpu_time() - before);
     }
     // The round in the middle: what others do to the caches slows some rounds down, and none up.
     rounds.sort();
@@ -91,10 +88,11 @@ fn measure(name: &str, text: &[u8], budget: Duration, mut once: impl FnMut()) ->
     }
 }
 
-/// Time this thread has spent on a processor; `None` where the kernel does not tell.
-fn cpu_time() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(Duration::from_nanos(text.split(' ').next()?.parse().ok()?))
+/// Time this thread has spent on a processor, to the nanosecond: what /proc says is only brought up to date by the timer,
+/// every few milliseconds, which is as long as a round.
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 #[cfg(test)]

@@ -46,11 +46,11 @@ const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 /// A watch that shares its changes with many others leaves this much time for each of them between two sends; what comes
 /// meanwhile is sent in one piece. With a thousand watchers a change a millisecond would else fill the machine with
 /// packets of one event each.
-const PACE_EACH: Duration = Duration::from_micros(5);
+const PACE_EACH: Duration = Duration::from_micros(10);
 /// Pauses shorter than this are not made: a watch that few share sends at once.
 const PACE_MIN: Duration = Duration::from_millis(1);
 /// Pauses are not longer than this.
-const PACE_MAX: Duration = Duration::from_millis(5);
+const PACE_MAX: Duration = Duration::from_millis(10);
 /// Annotation of the bookmark behind the initial state.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
