@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Number, Value};
 
 use super::wire::{Fields, Raw};
@@ -346,8 +346,8 @@ fn scalar_value(scalar: Scalar, raw: Raw<'_>) -> Result<Value, Problem> {
         Scalar::Number => Number::from_f64(raw.double()?).map_or(Value::Null, Value::Number),
         Scalar::IntOrString => int_or_string(raw.bytes()?)?,
         Scalar::Quantity => quantity(raw.bytes()?)?,
-        Scalar::Time => time(raw.bytes()?, "%Y-%m-%dT%H:%M:%SZ")?,
-        Scalar::MicroTime => time(raw.bytes()?, "%Y-%m-%dT%H:%M:%S.%6fZ")?,
+        Scalar::Time => time(raw.bytes()?, "%Y-%m-%dT%H:%M:%SZ", 0)?,
+        Scalar::MicroTime => time(raw.bytes()?, "%Y-%m-%dT%H:%M:%S.%6fZ", 1)?,
     })
 }
 
@@ -380,8 +380,13 @@ fn quantity(message: &[u8]) -> Result<Value, Problem> {
     Ok(Value::from(text))
 }
 
-/// An empty message is Go's zero time, which JSON writes as null.
-fn time(message: &[u8], format: &str) -> Result<Value, Problem> {
+/// An empty message is Go's zero time, which JSON writes as null; one that spells out zeros is the year 1970. Of the
+/// nanoseconds only `micros` times the whole microseconds count. Source: apimachinery `meta/v1/time_proto.go`,
+/// `micro_time_proto.go`.
+fn time(message: &[u8], format: &str, micros: i64) -> Result<Value, Problem> {
+    if message.is_empty() {
+        return Ok(Value::Null);
+    }
     let (mut seconds, mut nanos) = (0, 0);
     let mut fields = Fields::new(message);
     while let Some((tag, raw)) = fields.next()? {
@@ -391,11 +396,11 @@ fn time(message: &[u8], format: &str) -> Result<Value, Problem> {
             _ => {}
         }
     }
-    if seconds == 0 && nanos == 0 {
-        return Ok(Value::Null);
-    }
-    let time = Timestamp::new(seconds, nanos).map_err(|_| Problem::Time)?;
-    if seconds < -62_135_596_800 {
+    let fraction = SignedDuration::from_micros(micros * i64::from(nanos / 1000));
+    let time = Timestamp::from_second(seconds)
+        .and_then(|time| time.checked_add(fraction))
+        .map_err(|_| Problem::Time)?;
+    if time.as_second() < -62_135_596_800 {
         return Err(Problem::Time); // before the year 1
     }
     Ok(Value::String(time.strftime(format).to_string()))

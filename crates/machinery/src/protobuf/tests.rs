@@ -47,6 +47,61 @@ fn zero_values_of_plain_fields_mean_not_set() {
 }
 
 #[test]
+fn times_are_read_as_go_reads_them() {
+    // Seconds and nanoseconds of a pod's deletionTimestamp and of a lease's renewTime, as far as they are there.
+    for (parts, second, micro) in [
+        (vec![], None, None),
+        (
+            vec![(1, 0)],
+            Some("1970-01-01T00:00:00Z"),
+            Some("1970-01-01T00:00:00.000000Z"),
+        ),
+        (
+            vec![(1, 0), (2, 0)],
+            Some("1970-01-01T00:00:00Z"),
+            Some("1970-01-01T00:00:00.000000Z"),
+        ),
+        (
+            vec![(1, 1), (2, 999_999_999)],
+            Some("1970-01-01T00:00:01Z"),
+            Some("1970-01-01T00:00:01.999999Z"),
+        ),
+        (
+            vec![(1, 1), (2, -1_500)],
+            Some("1970-01-01T00:00:01Z"),
+            Some("1970-01-01T00:00:00.999999Z"),
+        ),
+        (
+            vec![(1, -1), (2, 2_000_001_000)],
+            Some("1969-12-31T23:59:59Z"),
+            Some("1970-01-01T00:00:01.000001Z"),
+        ),
+    ] {
+        let mut time = wire::Writer::default();
+        for (tag, number) in &parts {
+            time.varint_field(*tag, *number);
+        }
+        let mut meta = wire::Writer::default();
+        meta.bytes_field(9, &time.out);
+        let mut spec = wire::Writer::default();
+        spec.bytes_field(4, &time.out);
+        let read = |version: &str, kind: &str, tag: u32, part: &[u8]| {
+            let mut raw = wire::Writer::default();
+            raw.bytes_field(tag, part);
+            decode(&unknown(version, kind, &raw.out), LIMITS).unwrap()
+        };
+        let pod = read("v1", "Pod", 1, &meta.out);
+        assert_eq!(
+            pod["metadata"]["deletionTimestamp"].as_str(),
+            second,
+            "{parts:?}"
+        );
+        let lease = read("coordination.k8s.io/v1", "Lease", 2, &spec.out);
+        assert_eq!(lease["spec"]["renewTime"].as_str(), micro, "{parts:?}");
+    }
+}
+
+#[test]
 fn explicit_zeros_of_pointers_are_values() {
     let mut spec = wire::Writer::default();
     spec.varint_field(1, 0); // replicas
