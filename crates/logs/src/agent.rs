@@ -23,11 +23,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 
 use checkpoint::{Checkpoint, Place};
 use config::Config;
-use metrics::Metrics;
+use metrics::{Metrics, Tally};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use sink::{Batch, Encoder, SendError, Sender};
@@ -37,8 +37,11 @@ use tail::{Origin, Tail};
 const READ_BYTES: usize = 64 << 10;
 /// Pause when no file had anything.
 const QUIET_PAUSE: Duration = Duration::from_millis(50);
-/// How often the checkpoint is written.
+/// How often the checkpoint is written: a small one more often, so that a kill repeats little.
 const SAVE_EVERY: Duration = Duration::from_millis(500);
+const SAVE_SMALL_EVERY: Duration = Duration::from_millis(50);
+/// Files whose places make a small checkpoint.
+const SMALL_FILES_MAX: usize = 256;
 /// Reads without a byte after which a retired file is complete.
 const RETIRED_READS: u32 = 3;
 /// First and longest pause between attempts to deliver.
@@ -64,13 +67,19 @@ pub enum Error {
 }
 
 /// A batch on its way, with what its acceptance acknowledges.
-type Flight = (JoinHandle<Delivery>, Vec<(u64, Place)>, u64);
+struct Flight {
+    task: JoinHandle<Delivery>,
+    places: Vec<(u64, Place)>,
+    n_records: u64,
+}
 
 /// The way to the sink.
 struct Delivery {
     sender: Sender,
     /// Why the sink did not take records, as it was said; `None` while it does.
     complaint: Option<String>,
+    /// Memory of the last batch, for the next one.
+    room: Vec<u8>,
 }
 
 impl Delivery {
@@ -96,6 +105,8 @@ struct Agent {
     is_exhausted: bool,
     open_files_max: u64,
     encoder: Encoder,
+    /// What is read of one file at once.
+    buffer: Vec<u8>,
     delivery: Option<Delivery>,
     flight: Option<Flight>,
     n_gathered: u64,
@@ -136,7 +147,9 @@ pub async fn run(config: Config, mut stop: watch::Receiver<bool>) -> Result<(), 
         delivery: Some(Delivery {
             sender: Sender::new(&config.sink).map_err(Error::Sink)?,
             complaint: None,
+            room: Vec::new(),
         }),
+        buffer: vec![0; READ_BYTES],
         config,
         metrics,
         checkpoint,
@@ -164,7 +177,7 @@ pub async fn run(config: Config, mut stop: watch::Receiver<bool>) -> Result<(), 
         if agent.is_due() {
             agent.ship(Some(&mut stop)).await?;
         }
-        agent.land(false).await?;
+        agent.land().await?;
         if n_read == 0 {
             tokio::select! {
                 _ = tokio::time::sleep(QUIET_PAUSE) => {}
@@ -250,7 +263,6 @@ impl Agent {
         &mut self,
         mut stop: Option<&mut watch::Receiver<bool>>,
     ) -> Result<usize, Error> {
-        let mut buffer = vec![0; READ_BYTES];
         let mut n_total = 0;
         // Of very many quiet files only some are asked each time.
         let stride = (self.tails.len() as u64 / 256)
@@ -270,15 +282,13 @@ impl Agent {
             }
             let (encoder, metrics, origin) =
                 (&mut self.encoder, &self.metrics, tail.origin.clone());
-            let (mut n_records, mut n_parts) = (0, 0);
+            let mut tally = Tally::default();
             let mut each = |entry: &crate::entry::Entry<'_>| {
-                metrics.count(entry);
+                tally.count(entry, metrics);
                 encoder.add(&origin, entry);
-                n_records += 1;
-                n_parts += u64::from(entry.part.is_some());
             };
             let mut is_touched = false;
-            match tail.read(&mut buffer, now_ms, &mut each) {
+            match tail.read(&mut self.buffer, now_ms, &mut each) {
                 Ok(n_read) => {
                     is_touched = n_read > 0;
                     n_total += n_read;
@@ -296,6 +306,7 @@ impl Agent {
             if tail.is_retired && tail.n_quiet == RETIRED_READS {
                 tail.finish(now_ms, &mut each);
             }
+            let (n_records, n_parts) = tally.settle(metrics);
             if n_parts > 0 {
                 events::InParts {
                     path: &tail.path,
@@ -338,27 +349,14 @@ impl Agent {
 
     /// Sends what has gathered, after the batch before it has landed.
     async fn ship(&mut self, stop: Option<&mut watch::Receiver<bool>>) -> Result<(), Error> {
-        match stop {
-            // Stopping must not wait for a sink that is down; what was not acknowledged is read again next time.
-            Some(stop) => {
-                while self
-                    .flight
-                    .as_ref()
-                    .is_some_and(|(task, ..)| !task.is_finished())
-                {
-                    if *stop.borrow() {
-                        return Ok(());
-                    }
-                    tokio::time::sleep(Duration::from_millis(1)).await;
-                }
-                self.land(false).await?;
-            }
-            None => self.land(true).await?,
+        if !self.arrival(stop).await {
+            return Ok(());
         }
-        let Some(delivery) = self.delivery.take() else {
+        self.save().await?;
+        let Some(mut delivery) = self.delivery.take() else {
             return Ok(());
         };
-        let batch = self.encoder.take();
+        let batch = self.encoder.take(std::mem::take(&mut delivery.room));
         // Only of what has moved: the cost of a batch must not grow with the number of quiet files.
         let places = std::mem::take(&mut self.touched)
             .into_iter()
@@ -378,26 +376,52 @@ impl Agent {
             self.seed,
             refused,
         ));
-        self.flight = Some((task, places, n_records));
+        self.flight = Some(Flight {
+            task,
+            places,
+            n_records,
+        });
         Ok(())
     }
 
-    /// Acknowledges the batch on its way once it has been taken; waits for it when `wait` is set.
-    async fn land(&mut self, wait: bool) -> Result<(), Error> {
-        if self
-            .flight
-            .as_ref()
-            .is_some_and(|(task, ..)| wait || task.is_finished())
-            && let Some((task, places, n_records)) = self.flight.take()
-        {
-            // The task ends only after delivery; a panic in it is ours and must not pass for one.
-            self.delivery = Some(task.await.expect("the delivery does not panic"));
-            self.metrics.sent.inc_by(n_records);
-            for (inode, place) in places {
-                self.checkpoint.set(inode, place);
-            }
+    /// Waits until the batch on its way has been taken, and acknowledges it; `false` when told to stop before.
+    async fn arrival(&mut self, stop: Option<&mut watch::Receiver<bool>>) -> bool {
+        let Some(mut flight) = self.flight.take() else {
+            return true;
+        };
+        let delivery = match stop {
+            // Stopping must not wait for a sink that is down; what was not acknowledged is read again next time.
+            Some(stop) => tokio::select! {
+                biased;
+                delivery = &mut flight.task => delivery,
+                _ = stop.wait_for(|is_set| *is_set) => {
+                    self.flight = Some(flight);
+                    return false;
+                }
+            },
+            None => (&mut flight.task).await,
+        };
+        self.landed(flight, delivery);
+        true
+    }
+
+    /// Acknowledges the batch on its way if it has been taken.
+    async fn land(&mut self) -> Result<(), Error> {
+        if let Some(mut flight) = self.flight.take_if(|flight| flight.task.is_finished()) {
+            let delivery = (&mut flight.task).await;
+            self.landed(flight, delivery);
         }
-        self.save(wait)
+        self.save().await
+    }
+
+    /// Acknowledges a batch that has been taken.
+    fn landed(&mut self, flight: Flight, delivery: Result<Delivery, JoinError>) {
+        // The task ends only after delivery; a panic in it is ours and must not pass for one.
+        self.delivery = Some(delivery.expect("the delivery does not panic"));
+        self.metrics.sent.inc_by(flight.n_records);
+        for (inode, place) in flight.places {
+            self.checkpoint.set(inode, place);
+        }
     }
 
     /// Closes files that were rotated or deleted, once they are read to their end and acknowledged.
@@ -418,29 +442,40 @@ impl Agent {
         clippy::disallowed_methods,
         reason = "the checkpoint is written at a pace"
     )]
-    fn save(&mut self, now: bool) -> Result<(), Error> {
-        // A small state is written with every batch, so that a kill repeats little.
-        if now || self.checkpoint.len() <= 256 || self.saved_at.elapsed() >= SAVE_EVERY {
+    async fn save(&mut self) -> Result<(), Error> {
+        let pace = if self.checkpoint.len() <= SMALL_FILES_MAX {
+            SAVE_SMALL_EVERY
+        } else {
+            SAVE_EVERY
+        };
+        if self.saved_at.elapsed() >= pace {
             self.saved_at = Instant::now();
-            let path = self.config.checkpoint.clone();
-            self.checkpoint
-                .save()
-                .map_err(|cause| Error::Checkpoint { path, cause })?;
+            let saved = self.checkpoint.save_beside().await;
+            saved.map_err(|cause| self.not_saved(cause))?;
         }
         Ok(())
+    }
+
+    fn not_saved(&self, cause: io::Error) -> Error {
+        Error::Checkpoint {
+            path: self.config.checkpoint.clone(),
+            cause,
+        }
     }
 
     /// Delivers what has been read, for a few seconds at most.
     async fn end(&mut self) -> Result<(), Error> {
         let last = async {
             self.ship(None).await?;
-            self.land(true).await
+            self.arrival(None).await;
+            Ok(())
         };
         match tokio::time::timeout(Duration::from_secs(5), last).await {
             Ok(done) => done?,
             Err(_) => events::LeftForNextStart.emit(),
         }
-        self.save(true)
+        let saved = self.checkpoint.save().await;
+        saved.map_err(|cause| self.not_saved(cause))
     }
 }
 
@@ -493,6 +528,7 @@ async fn deliver(
     if delivery.complaint.take().is_some() {
         events::TakenAgain.emit();
     }
+    delivery.room = batch.into_room();
     delivery
 }
 

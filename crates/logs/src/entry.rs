@@ -67,6 +67,11 @@ impl<'a> Entry<'a> {
 
     /// The moment of the record: its own timestamp, else the runtime's.
     pub fn moment(&self) -> Option<Nanos> {
+        self.moments().0
+    }
+
+    /// The moment of the record and when the runtime read it.
+    pub fn moments(&self) -> (Option<Nanos>, Option<Nanos>) {
         let observed = self.observed_moment();
         let context = match observed {
             Some(_) => Context {
@@ -75,7 +80,8 @@ impl<'a> Entry<'a> {
             },
             None => self.context,
         };
-        time::parse(self.record.timestamp.of(self.bytes), &context).or(observed)
+        let own = time::parse(self.record.timestamp.of(self.bytes), &context);
+        (own.or(observed), observed)
     }
 
     /// When the runtime read the record.

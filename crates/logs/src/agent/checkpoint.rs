@@ -2,6 +2,7 @@
 //!
 //! A file is known by its inode and the hash of its first bytes, because names move on rotation and inodes are reused.
 //! The state is written to a second file, synced and renamed over the first, so a kill at any moment leaves one of the two.
+//! Writing goes on beside the reading of logs, since a disk may take longer to sync than a batch takes to deliver.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,6 +10,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use tokio::task::{JoinHandle, spawn_blocking};
 
 /// The acknowledged place in one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +37,8 @@ pub(crate) struct Checkpoint {
     path: PathBuf,
     places: BTreeMap<u64, Place>,
     is_dirty: bool,
+    /// An earlier state that is being written.
+    writing: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Checkpoint {
@@ -49,6 +53,7 @@ impl Checkpoint {
             path: path.to_owned(),
             places,
             is_dirty: false,
+            writing: None,
         })
     }
 
@@ -90,17 +95,47 @@ impl Checkpoint {
         self.is_dirty |= self.places.len() != before;
     }
 
-    /// Writes the state when it has changed.
-    pub(crate) fn save(&mut self) -> io::Result<()> {
-        if !self.is_dirty {
+    /// Begins to write the state when it has changed, unless an earlier one is still being written.
+    ///
+    /// # Errors
+    /// What the file system said to the writing that ended last.
+    pub(crate) async fn save_beside(&mut self) -> io::Result<()> {
+        if self.writing.as_ref().is_some_and(|job| !job.is_finished()) {
             return Ok(());
         }
-        let next = self.path.with_extension("next");
-        let mut file = File::create(&next)?;
-        file.write_all(&serde_json::to_vec(&self.places).map_err(io::Error::other)?)?;
-        file.sync_data()?;
-        std::fs::rename(&next, &self.path)?;
-        self.is_dirty = false;
+        self.written().await?;
+        if std::mem::take(&mut self.is_dirty) {
+            let text = serde_json::to_vec(&self.places).map_err(io::Error::other)?;
+            let path = self.path.clone();
+            self.writing = Some(spawn_blocking(move || replace(&path, &text)));
+        }
         Ok(())
     }
+
+    /// Writes the state when it has changed, and ends when it is on disk.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub(crate) async fn save(&mut self) -> io::Result<()> {
+        self.written().await?;
+        self.save_beside().await?;
+        self.written().await
+    }
+
+    /// Waits for the writing that has begun.
+    async fn written(&mut self) -> io::Result<()> {
+        match self.writing.take() {
+            Some(job) => job.await.map_err(io::Error::other)?,
+            None => Ok(()),
+        }
+    }
+}
+
+/// Puts `text` in the place of the file at `path`: all of it or nothing.
+fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+    let next = path.with_extension("next");
+    let mut file = File::create(&next)?;
+    file.write_all(text)?;
+    file.sync_data()?;
+    std::fs::rename(&next, path)
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use flotilla_loglevel::{FORMATS, LEVELS, Record, SOURCES};
+use flotilla_loglevel::{FORMATS, Format, LEVELS, Record, SOURCES};
 use http::{Response, StatusCode};
 use http_body_util::Full;
 use hyper::service::service_fn;
@@ -115,24 +115,16 @@ impl Metrics {
         metrics
     }
 
-    /// Counts one record.
-    pub(crate) fn count(&self, entry: &Entry<'_>) {
-        let record = entry.record;
-        let counter = self.found.0[place(record)].get_or_init(|| {
+    /// The counter of records of this place, made when it is first needed.
+    fn lines_of(&self, record: &Record) -> &Counter {
+        self.found.0[place(record)].get_or_init(|| {
             let labels = vec![
                 ("format", record.format.name()),
                 ("level", record.level.name()),
                 ("level_source", record.source.name()),
             ];
             self.lines.get_or_create_owned(&labels)
-        });
-        counter.inc();
-        self.bytes.inc_by(entry.bytes.len() as u64);
-        self.misrouted.inc_by(u64::from(entry.is_misread()));
-        self.parse_failures
-            .inc_by(u64::from(record.format == flotilla_loglevel::Format::Plain));
-        self.multiline_joined
-            .inc_by(u64::from(entry.bytes.len() > entry.head_end));
+        })
     }
 
     fn page(&self) -> String {
@@ -140,6 +132,54 @@ impl Metrics {
         // Writing into a string cannot fail.
         let _ = encode(&mut page, &self.registry);
         page
+    }
+}
+
+/// What one reading of a file has found, added to the counters at its end: the counters are shared, and counting in them
+/// record by record would cost a tenth of the reading.
+#[derive(Default)]
+pub(crate) struct Tally<'a> {
+    /// The counter of the last record, with what was not added to it yet: neighbours are mostly alike.
+    alike: Option<(usize, &'a Counter, u64)>,
+    n_records: u64,
+    n_parts: u64,
+    n_bytes: u64,
+    n_misrouted: u64,
+    n_plain: u64,
+    n_joined: u64,
+}
+
+impl<'a> Tally<'a> {
+    /// Counts one record.
+    pub(crate) fn count(&mut self, entry: &Entry<'_>, metrics: &'a Metrics) {
+        let record = entry.record;
+        let place = place(record);
+        match &mut self.alike {
+            Some((last, _, n)) if *last == place => *n += 1,
+            alike => {
+                if let Some((_, counter, n)) = alike.replace((place, metrics.lines_of(record), 1)) {
+                    counter.inc_by(n);
+                }
+            }
+        }
+        self.n_records += 1;
+        self.n_parts += u64::from(entry.part.is_some());
+        self.n_bytes += entry.bytes.len() as u64;
+        self.n_misrouted += u64::from(entry.is_misread());
+        self.n_plain += u64::from(record.format == Format::Plain);
+        self.n_joined += u64::from(entry.bytes.len() > entry.head_end);
+    }
+
+    /// Moves what was counted to the counters; returns how many records and how many parts of lines there were.
+    pub(crate) fn settle(self, metrics: &Metrics) -> (u64, u64) {
+        if let Some((_, counter, n)) = self.alike {
+            counter.inc_by(n);
+        }
+        metrics.bytes.inc_by(self.n_bytes);
+        metrics.misrouted.inc_by(self.n_misrouted);
+        metrics.parse_failures.inc_by(self.n_plain);
+        metrics.multiline_joined.inc_by(self.n_joined);
+        (self.n_records, self.n_parts)
     }
 }
 

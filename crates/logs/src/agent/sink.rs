@@ -29,6 +29,18 @@ pub(crate) struct Batch {
     pub(crate) n_records: u64,
 }
 
+impl Batch {
+    /// The memory of the batch, when nothing else holds it: asking the kernel for it anew costs as much as copying.
+    pub(crate) fn into_room(self) -> Vec<u8> {
+        let mut room = self
+            .body
+            .try_into_mut()
+            .map_or_else(|_| Vec::new(), Vec::from);
+        room.clear();
+        room
+    }
+}
+
 /// Why a batch was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SendError {
@@ -96,14 +108,14 @@ impl Encoder {
         }
     }
 
-    /// Hands out what has gathered and begins anew.
-    pub(crate) fn take(&mut self) -> Batch {
+    /// Hands out what has gathered and begins anew, in the memory of `room` where that is of use.
+    pub(crate) fn take(&mut self, room: Vec<u8>) -> Batch {
         match self {
             Encoder::Lines(lines, n_records) => Batch {
-                body: std::mem::take(lines).into(),
+                body: std::mem::replace(lines, room).into(),
                 n_records: std::mem::take(n_records),
             },
-            Encoder::Otlp(builder, grpc) => builder.take(*grpc),
+            Encoder::Otlp(builder, grpc) => builder.take(*grpc, room),
             Encoder::Loki(builder) => builder.take(),
             Encoder::Datadog(builder) => builder.take(),
         }

@@ -15,7 +15,7 @@ fn request(text: &[u8], grpc: bool) -> ExportLogsServiceRequest {
     let mut stream = Stream::new(Wrapper::Detect, Context::default());
     stream.push(text, 0, |entry| builder.add(&origin, entry));
     stream.finish(0, |entry| builder.add(&origin, entry));
-    let body = builder.take(grpc).body;
+    let body = builder.take(grpc, Vec::new()).body;
     let message = if grpc {
         assert_eq!(
             (body[0], u32::from_be_bytes(body[1..5].try_into().unwrap())),
@@ -88,5 +88,57 @@ fn what_we_encode_is_what_the_published_messages_decode() {
         };
         assert!(body(&warning.body).ends_with(&long));
         assert_eq!(body(&plain.body), "plain");
+    }
+}
+
+/// The body of the only record of a request.
+fn body(request: &ExportLogsServiceRequest) -> String {
+    let record = &request.resource_logs[0].scope_logs[0].log_records[0];
+    match record.body.as_ref().and_then(|body| body.value.clone()) {
+        Some(Value::StringValue(text)) => text,
+        other => panic!("a string, not {other:?}"),
+    }
+}
+
+/// The length of a record takes one byte, two, or three.
+#[test]
+fn records_of_every_length_are_framed() {
+    for n_bytes in (1..300).chain(16_200..16_500) {
+        let text = "x".repeat(n_bytes);
+        let request = request(format!("{text}\n").as_bytes(), false);
+        assert_eq!(body(&request), text, "{n_bytes} bytes");
+    }
+}
+
+#[test]
+fn containers_keep_apart_and_memory_is_used_again() {
+    let origins = ["a", "b"].map(|name| Arc::new(Origin::parse("n_p_u", name).unwrap()));
+    let mut builder = Builder::default();
+    let mut room = Vec::new();
+    for round in 0..3 {
+        let mut stream = Stream::new(Wrapper::None, Context::default());
+        for (turn, origin) in origins.iter().cycle().take(4).enumerate() {
+            let line = format!("{round}{turn}\n");
+            stream.push(line.as_bytes(), 0, |_| {});
+            stream.finish(0, |entry| builder.add(origin, entry));
+        }
+        let batch = builder.take(false, std::mem::take(&mut room));
+        assert_eq!(batch.n_records, 4);
+        let request = ExportLogsServiceRequest::decode(&batch.body[..]).unwrap();
+        let found: Vec<(String, usize)> = request
+            .resource_logs
+            .iter()
+            .map(|logs| {
+                let attributes = &logs.resource.as_ref().unwrap().attributes;
+                let name = attributes.last().unwrap().value.clone().unwrap();
+                let Some(Value::StringValue(name)) = name.value else {
+                    panic!("a name")
+                };
+                (name, logs.scope_logs[0].log_records.len())
+            })
+            .collect();
+        assert_eq!(found, [("a".to_owned(), 2), ("b".to_owned(), 2)]);
+        room = batch.into_room();
+        assert!(room.is_empty() && room.capacity() > 0);
     }
 }
