@@ -9,107 +9,71 @@ use crate::record::{Record, Span};
 /// Bytes of the head that are kept without colours; a header that does not fit is not recognised.
 const HEAD_BYTES: usize = 256;
 
-/// Most sequences that are taken out of a head; what follows the last one is left to the message.
-const CUTS_MAX: usize = 48;
-
 /// The record of a line that has an escape sequence within its head.
 pub(crate) fn classify(line: &[u8]) -> Option<Record> {
     let head = &line[..line.len().min(HEAD_BYTES)];
-    let first = memchr::memchr(ESCAPE, head)?;
-    let clean = Clean::of(line, head, first);
-    let record = classify_inner(&clean.text[..clean.n_bytes], 0);
+    memchr::memchr(0x1b, head)?;
+    let mut text = [0u8; HEAD_BYTES];
+    let mut origin = [0u32; HEAD_BYTES + 1];
+    let mut n = 0;
+    let mut at = 0;
+    while at < head.len() {
+        if let Some(end) = sequence_end(line, at) {
+            at = end;
+            continue;
+        }
+        text[n] = line[at];
+        origin[n] = at as u32;
+        n += 1;
+        at += 1;
+    }
+    origin[n] = at.min(line.len()) as u32;
+    let clean = &text[..n];
+    let record = classify_inner(clean, 0);
     if record.severity == 0 && record.format == Format::Plain {
         return None;
     }
-    Some(clean.mapped(record, line.len() as u32))
+    let whole = at < line.len();
+    Some(mapped(
+        record,
+        &origin,
+        n,
+        if whole {
+            line.len()
+        } else {
+            at.min(line.len())
+        },
+    ))
 }
 
-const ESCAPE: u8 = 0x1b;
-
-/// The head of a line without its sequences.
-struct Clean {
-    text: [u8; HEAD_BYTES],
-    n_bytes: usize,
-    /// Up to where in `text` the bytes have moved by how many, in rising order.
-    cuts: [(u32, u32); CUTS_MAX],
-    n_cuts: usize,
-    /// By how many bytes what stands behind the last cut has moved.
-    moved: u32,
-}
-
-impl Clean {
-    /// Copies what stands between the sequences; the first escape is at `next`.
-    fn of(line: &[u8], head: &[u8], mut next: usize) -> Clean {
-        let mut clean = Clean {
-            text: [0; HEAD_BYTES],
-            n_bytes: 0,
-            cuts: [(0, 0); CUTS_MAX],
-            n_cuts: 0,
-            moved: 0,
+fn mapped(mut record: Record, origin: &[u32; HEAD_BYTES + 1], n: usize, line_end: usize) -> Record {
+    let map = |span: &mut Span| {
+        if span.is_empty() {
+            return;
+        }
+        let end = if span.end as usize >= n {
+            line_end as u32
+        } else {
+            origin[span.end as usize - 1] + 1
         };
-        let mut at = 0;
-        loop {
-            clean.keep(&head[at..next]);
-            if next == head.len() {
-                return clean;
-            }
-            match sequence_end(line, next) {
-                Some(end) if clean.n_cuts < CUTS_MAX => {
-                    clean.cut((end - next) as u32);
-                    at = end.min(head.len());
-                }
-                _ => {
-                    clean.keep(&[ESCAPE]);
-                    at = next + 1;
-                }
-            }
-            next = memchr::memchr(ESCAPE, &head[at..]).map_or(head.len(), |found| at + found);
-        }
+        *span = Span {
+            start: origin[span.start as usize],
+            end,
+        };
+    };
+    for span in [
+        &mut record.level_raw,
+        &mut record.timestamp,
+        &mut record.logger,
+        &mut record.caller,
+        &mut record.thread,
+        &mut record.message,
+        &mut record.error,
+        &mut record.rest,
+    ] {
+        map(span);
     }
-
-    fn keep(&mut self, bytes: &[u8]) {
-        self.text[self.n_bytes..self.n_bytes + bytes.len()].copy_from_slice(bytes);
-        self.n_bytes += bytes.len();
-    }
-
-    fn cut(&mut self, n_bytes: u32) {
-        self.cuts[self.n_cuts] = (self.n_bytes as u32, self.moved);
-        self.n_cuts += 1;
-        self.moved += n_bytes;
-    }
-
-    /// Where in the line the byte at `at` stands.
-    fn origin(&self, at: u32) -> u32 {
-        let cuts = &self.cuts[..self.n_cuts];
-        let moved = cuts.iter().find(|(end, _)| at < *end);
-        at + moved.map_or(self.moved, |(_, moved)| *moved)
-    }
-
-    /// A record of the clean text as one of the line, which ends at `line_end`.
-    fn mapped(&self, mut record: Record, line_end: u32) -> Record {
-        for span in [
-            &mut record.level_raw,
-            &mut record.timestamp,
-            &mut record.logger,
-            &mut record.caller,
-            &mut record.thread,
-            &mut record.message,
-            &mut record.error,
-            &mut record.rest,
-        ] {
-            if !span.is_empty() {
-                *span = Span {
-                    start: self.origin(span.start),
-                    end: if span.end as usize >= self.n_bytes {
-                        line_end
-                    } else {
-                        self.origin(span.end - 1) + 1
-                    },
-                };
-            }
-        }
-        record
-    }
+    record
 }
 
 /// One past the control sequence (`ESC [ … letter`) that begins at `at`. Source: ECMA-48 §5.4.

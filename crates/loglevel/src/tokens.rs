@@ -16,60 +16,7 @@ pub(crate) struct Token {
     pub(crate) start: usize,
     /// One past its last byte, bracket included.
     pub(crate) end: usize,
-    /// What a bare word is made of.
-    kinds: Kinds,
 }
-
-/// Which kinds of bytes a text has, and which kinds all of its bytes are: found once, because what a token may be depends
-/// on half a dozen of them.
-#[derive(Clone, Copy, Debug)]
-struct Kinds {
-    any: u8,
-    all: u8,
-}
-
-const DIGIT: u8 = 1;
-const UPPER: u8 = 2;
-const COLON: u8 = 4;
-const AT: u8 = 8;
-const SLASH: u8 = 16;
-/// Digits, letters up to F, and dashes: identifiers.
-const HEX: u8 = 32;
-/// Dash, pipe and colon: what separates columns.
-const RULE: u8 = 64;
-/// Digits, dot, `#`, colon and `*`: numbers of processes and threads.
-const COUNT: u8 = 128;
-
-/// The kinds of each byte.
-static KINDS: [u8; 256] = {
-    let mut kinds = [0; 256];
-    let mut at = 0;
-    while at < 256 {
-        let byte = at as u8;
-        let mut kind = 0;
-        if byte.is_ascii_digit() {
-            kind |= DIGIT | HEX | COUNT;
-        }
-        if byte.is_ascii_uppercase() {
-            kind |= UPPER;
-        }
-        if byte.is_ascii_hexdigit() {
-            kind |= HEX;
-        }
-        kind |= match byte {
-            b':' => COLON | RULE | COUNT,
-            b'-' => HEX | RULE,
-            b'|' => RULE,
-            b'.' | b'#' | b'*' => COUNT,
-            b'@' => AT,
-            b'/' => SLASH,
-            _ => 0,
-        };
-        kinds[at] = kind;
-        at += 1;
-    }
-    kinds
-};
 
 /// A token that says a level.
 #[derive(Clone, Copy, Debug)]
@@ -116,28 +63,18 @@ pub(crate) fn token(line: &[u8], at: usize) -> Option<Token> {
         wrap: open,
         start,
         end: after,
-        kinds: Kinds { any: 0, all: 0 },
     })
 }
 
 fn bare(line: &[u8], start: usize) -> Token {
-    let mut end = start;
+    let mut end = start + usize::from(line.get(start) == Some(&b'|'));
     let mut opened = false;
-    let mut kinds = Kinds { any: 0, all: !0 };
     while let Some(byte) = line.get(end) {
-        let ends = match byte {
-            b' ' | b'\t' => true,
-            // A pipe is a token of its own; a bracket that was opened before this token ends it.
-            b'|' => end > start,
-            b']' => !opened,
-            _ => false,
-        };
-        if ends {
+        // A bracket that was opened before this token ends it.
+        if matches!(byte, b' ' | b'\t' | b'|') || (*byte == b']' && !opened) {
             break;
         }
         opened |= *byte == b'[';
-        kinds.any |= KINDS[usize::from(*byte)];
-        kinds.all &= KINDS[usize::from(*byte)];
         end += 1;
     }
     Token {
@@ -145,7 +82,6 @@ fn bare(line: &[u8], start: usize) -> Token {
         wrap: 0,
         start,
         end: end.max(start + 1),
-        kinds,
     }
 }
 
@@ -216,14 +152,10 @@ fn says_level(line: &[u8], token: &Token, index: usize, bare: Bare) -> Option<(u
             (severity != 0).then_some((severity, Span::new(start + from, start + to)))
         });
     }
-    let may_be_lower = index == 0 && bare == Bare::AlsoLower;
-    if may_be_lower && text.ends_with(b")") {
+    if index == 0 && bare == Bare::AlsoLower && text.ends_with(b")") {
         // zap's levels without a name: `Level(-2)`.
         let severity = value(text);
         return (severity != 0).then_some((severity, inner));
-    }
-    if token.kinds.any & (UPPER | COLON) == 0 && !may_be_lower {
-        return None;
     }
     let colon = text.iter().position(|byte| *byte == b':');
     let body = &text[..colon.unwrap_or(text.len())];
@@ -244,7 +176,7 @@ fn says_level(line: &[u8], token: &Token, index: usize, bare: Bare) -> Option<(u
         .iter()
         .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
     let ends_token = colon.is_none_or(|colon| colon + 1 == text.len());
-    let lower_first = may_be_lower && colon.is_none();
+    let lower_first = index == 0 && bare == Bare::AlsoLower && colon.is_none();
     // Jenkins' columns leave no doubt that `FINE` is a level.
     let column =
         token.start > 0 && line[token.start - 1] == b'\t' && line.get(token.end) == Some(&b'\t');
@@ -273,13 +205,21 @@ fn is_header(line: &[u8], token: &Token) -> bool {
         // MySQL's word in the place of a level, which is none; what follows is no header any more.
         return text != b"System" || !line[token.end..].starts_with(b" [MY-");
     }
-    let Kinds { any, all } = token.kinds;
-    all & (RULE | COUNT) != 0
-        || (all & HEX != 0 && any & DIGIT != 0 && text.len() >= 8)
-        || any & (AT | SLASH) == AT
-        || [&b"pid="[..], b"tid=", b"class=", b"jid="]
+    let has_digit = text.iter().any(u8::is_ascii_digit);
+    text.iter().all(|byte| matches!(byte, b'-' | b'|' | b':'))
+        || text
             .iter()
-            .any(|key| text.starts_with(key))
+            .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'#' | b':' | b'*'))
+        || text.starts_with(b"pid=")
+        || text.starts_with(b"tid=")
+        || text.starts_with(b"class=")
+        || text.starts_with(b"jid=")
+        || (text.contains(&b'@') && !text.contains(&b'/'))
+        || (has_digit
+            && text.len() >= 8
+            && text
+                .iter()
+                .all(|byte| byte.is_ascii_hexdigit() || *byte == b'-'))
         || followed_by_dash(line, token)
 }
 
