@@ -79,6 +79,10 @@ pub(super) struct Cluster {
     n_objects: u64,
     /// Whether answers changed since somebody looked.
     changed: bool,
+    /// Whether decisions are written a while after they are answered, as the controller does it.
+    pub(super) writes_later: bool,
+    /// Whether the time of the next writing is set.
+    will_write: bool,
 }
 
 impl Cluster {
@@ -101,7 +105,31 @@ impl Cluster {
             n_published: (0, 0),
             n_objects: 0,
             changed: false,
+            writes_later: false,
+            will_write: false,
         }
+    }
+
+    /// Ends the process and starts it anew: what was written stays, and what was answered if there is a snapshot of it.
+    pub(super) fn restart(&mut self, has_snapshot: bool, now: Timestamp) {
+        self.engine = Engine::new(self.engine.config().clone());
+        self.hosts.clear();
+        self.peers.clear();
+        self.names.clear();
+        self.asking.clear();
+        if !has_snapshot {
+            self.records.clear();
+            self.zones.clear();
+        }
+        self.start(now);
+    }
+
+    /// Writes what was decided.
+    pub(super) fn write_all(&mut self, now: Timestamp) {
+        let writes_later = std::mem::replace(&mut self.writes_later, false);
+        self.settle(now);
+        self.writes_later = writes_later;
+        self.will_write = false;
     }
 
     /// Lists every kind, as watches do when they start.
@@ -182,7 +210,7 @@ impl Cluster {
     pub(super) fn settle(&mut self, now: Timestamp) {
         for _ in 0..50 {
             let mut effects = self.engine.settle(now);
-            while !self.engine.is_reported() {
+            while !self.writes_later && !self.engine.is_reported() {
                 effects.extend(self.engine.report(now));
             }
             if effects.is_empty() {
@@ -362,6 +390,23 @@ impl Cluster {
             .join(" ")
     }
 
+    /// The IPv4 addresses of a host in the DNSEndpoint that was written for its Gslb, as text.
+    pub(super) fn written(&self, key: &Key, host: &str) -> String {
+        let object = self.objects.get(&(Kind::DnsEndpoint, key.clone()));
+        let endpoints = object.and_then(|object| object["spec"]["endpoints"].as_array());
+        let ours = endpoints
+            .into_iter()
+            .flatten()
+            .filter(|endpoint| endpoint["dnsName"] == host && endpoint["recordType"] == "A");
+        let mut targets: Vec<&str> = ours
+            .filter_map(|endpoint| endpoint["targets"].as_array())
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        targets.sort_unstable();
+        targets.join(" ")
+    }
+
     pub(super) fn status(&self, key: &Key) -> &Value {
         &self.objects[&(Kind::Gslb, key.clone())]["status"]
     }
@@ -458,6 +503,10 @@ enum Happening {
         name: String,
         lookup: Lookup,
     },
+    /// Time to write what was decided.
+    Write {
+        cluster: String,
+    },
 }
 
 impl Fleet {
@@ -514,19 +563,45 @@ impl Fleet {
         self.queue.insert((at, self.sequence), happening);
     }
 
-    fn reaches(&mut self, from: &str, to: &str) -> bool {
-        // xorshift64: enough for losing packets.
+    /// xorshift64: enough for losing packets.
+    fn random(&mut self) -> u64 {
         self.entropy ^= self.entropy << 13;
         self.entropy ^= self.entropy >> 7;
         self.entropy ^= self.entropy << 17;
-        let lost = self.loss > 0 && (self.entropy & 0xff) < u64::from(self.loss);
+        self.entropy
+    }
+
+    /// Sets the time for writing what was decided lately: a quarter of a second to a second from now.
+    fn plan_writing(&mut self) {
+        let unwritten = self.clusters.values_mut().filter(|cluster| {
+            cluster.writes_later && !cluster.will_write && !cluster.engine.is_reported()
+        });
+        let tags: Vec<String> = unwritten
+            .map(|cluster| {
+                cluster.will_write = true;
+                cluster.tag.clone()
+            })
+            .collect();
+        for cluster in tags {
+            let delay = 250 + (self.random() % 750) as i64;
+            self.at(delay, Happening::Write { cluster });
+        }
+    }
+
+    fn reaches(&mut self, from: &str, to: &str) -> bool {
+        let random = self.random() & 0xff;
+        let lost = self.loss > 0 && random < u64::from(self.loss);
         !lost && !self.cuts.contains(&(from.to_owned(), to.to_owned()))
     }
 
     /// Lets time pass.
     pub(super) fn run(&mut self, ms: i64, check: &mut dyn FnMut(&Fleet)) {
         let end = self.now + SignedDuration::from_millis(ms);
-        while let Some((&(at, sequence), _)) = self.queue.first_key_value() {
+        loop {
+            self.plan_writing();
+            let Some((&(at, sequence), _)) = self.queue.first_key_value() else {
+                break;
+            };
             let due = self
                 .clusters
                 .values()
@@ -635,6 +710,10 @@ impl Fleet {
             } => {
                 let now = self.now;
                 self.cluster(&cluster).lookup(&name, lookup, now);
+            }
+            Happening::Write { cluster } => {
+                let now = self.now;
+                self.cluster(&cluster).write_all(now);
             }
         }
     }

@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
 
 use super::fleet::{Cluster, Fleet, HOST, TIMEOUT_MS, application, gslb, set_ready};
-use crate::{kinds::Kind, select::Reason, view::Family};
+use crate::{key::Key, kinds::Kind, select::Reason, view::Family};
 
 const FLEET: [&str; 3] = ["eu", "us", "za"];
 const ADDRESSES: [&str; 3] = ["10.0.0.1", "10.1.0.1", "10.2.0.1"];
@@ -28,6 +28,8 @@ const STEPS: usize = 12;
 struct Truth {
     healthy: BTreeMap<String, bool>,
     until: BTreeMap<String, Timestamp>,
+    /// When each one was started anew.
+    restarted: BTreeMap<String, Timestamp>,
 }
 
 /// What a history runs with.
@@ -94,6 +96,11 @@ fn check(fleet: &Fleet, truth: &Truth, hold_seconds: i64, problems: &mut BTreeSe
     let oldest = SignedDuration::from_millis(slack.max(hold_seconds * 1000 + slack));
     for (tag, cluster) in &fleet.clusters {
         let answer = cluster.addresses(HOST, Family::V4);
+        // What a process found in its snapshot it answers until it has asked.
+        let has_asked = truth
+            .restarted
+            .get(tag)
+            .is_none_or(|at| fleet.now.duration_since(*at) > SignedDuration::from_millis(slack));
         for (index, owner) in FLEET.into_iter().enumerate() {
             let ip: IpAddr = ADDRESSES[index].parse().unwrap();
             if !answer.contains(&ip) || truth.healthy[owner] {
@@ -107,7 +114,7 @@ fn check(fleet: &Fleet, truth: &Truth, hold_seconds: i64, problems: &mut BTreeSe
                 .get(owner)
                 .map(|until| fleet.now.duration_since(*until));
             let stale = since.is_none_or(|since| since > oldest);
-            if stale && !is_unwitnessed(cluster, owner) {
+            if stale && has_asked && !is_unwitnessed(cluster, owner) {
                 problems.insert(format!(
                     "{tag} answers with {owner}, unhealthy for {since:?}"
                 ));
@@ -147,13 +154,14 @@ fn history(seed: u64) -> BTreeSet<String> {
         truth.healthy.insert(tag.into(), ready);
         let now = fleet.now;
         let cluster = fleet.cluster(tag);
+        cluster.writes_later = rng.random();
         application(cluster, ADDRESSES[index], ready, now);
         let mut object = gslb(strategy.clone());
         object["metadata"]["annotations"] = annotations.clone();
         cluster.put(Kind::Gslb, object, now);
     }
     for _ in 0..STEPS {
-        match rng.random_range(0..8) {
+        match rng.random_range(0..10) {
             0..=2 => {
                 let tag = FLEET[rng.random_range(0..3)];
                 let ready = !truth.healthy[tag];
@@ -171,6 +179,13 @@ fn history(seed: u64) -> BTreeSet<String> {
             }
             5 => fleet.cuts.clear(),
             6 => fleet.loss = rng.random_range(0..80),
+            // Also between an answer and its writing.
+            7 => {
+                let tag = FLEET[rng.random_range(0..3)];
+                truth.restarted.insert(tag.into(), fleet.now);
+                let now = fleet.now;
+                fleet.cluster(tag).restart(rng.random(), now);
+            }
             _ => {}
         }
         check(&fleet, &truth, hold, &mut problems);
@@ -184,11 +199,16 @@ fn history(seed: u64) -> BTreeSet<String> {
     // One that flapped is watched for up to eight times as long.
     fleet.run(watch * 8 * 1_000, &mut |_| {});
     let expected = converged(&strategy, &truth);
-    for (tag, answer) in FLEET.into_iter().zip(fleet.dig(HOST)) {
+    for (tag, cluster) in &fleet.clusters {
+        let answer = cluster.dig(HOST);
         if answer != expected {
             problems.insert(format!(
                 "{tag} settles on {answer:?} instead of {expected:?}"
             ));
+        }
+        let written = cluster.written(&Key::new("test", "app"), HOST);
+        if written != expected {
+            problems.insert(format!("{tag} wrote {written:?} instead of {expected:?}"));
         }
     }
     problems
