@@ -1,6 +1,7 @@
 //! The network side: sockets, TLS, client certificates, HTTP/1.1 and HTTP/2, an orderly end.
 
 mod connections;
+mod room;
 
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 

@@ -51,6 +51,9 @@ const PACE_EACH: Duration = Duration::from_micros(10);
 const PACE_MIN: Duration = Duration::from_millis(1);
 /// Pauses are not longer than this.
 const PACE_MAX: Duration = Duration::from_millis(10);
+/// How many bytes of events are sent in one piece, about. Smaller than a piece of a list, because thousands of watches may
+/// be behind at once and each has its own.
+const PIECE_BYTES: usize = 16 << 10;
 /// Annotation of the bookmark behind the initial state.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
@@ -380,7 +383,7 @@ impl Watch {
         }
     }
 
-    /// Events after the cursor that are about the watched namespace, up to a chunk of bytes.
+    /// Events after the cursor that are about the watched namespace, up to a piece of bytes.
     fn events(&self, state: &State) -> Vec<Arc<Event>> {
         let collection = state.collection(&self.call.resource.storage);
         let events = collection
@@ -391,7 +394,7 @@ impl Watch {
         events
             .filter(|e| namespace.is_none_or(|ns| ns == &*e.object.key.namespace))
             .take_while(|event| {
-                let room = bytes < CHUNK_BYTES;
+                let room = bytes < PIECE_BYTES;
                 bytes += event.object.body.len();
                 room
             })
@@ -410,7 +413,7 @@ impl Watch {
         Some(line("ERROR", &render::to_bytes(&status.to_value())))
     }
 
-    /// Events after the cursor, up to a chunk of bytes.
+    /// Events after the cursor, up to a piece of bytes. A single one is sent as all watches share it.
     fn next_live(&mut self) -> Option<Bytes> {
         let state = self.call.engine.store.state();
         if state.rev == self.cursor {
@@ -422,26 +425,21 @@ impl Watch {
         let collection = state.collection(&self.call.resource.storage);
         let cursor = self.cursor;
         let events = collection.into_iter().flat_map(|c| c.events_after(cursor));
-        let mut out = BytesMut::new();
-        let mut single = None;
+        let (mut lines, mut n_bytes) = (Vec::new(), 0);
+        self.cursor = cursor.max(state.rev);
         for event in events {
-            self.cursor = event.rev;
-            match (self.encode(event), single.take()) {
-                (None, before) => single = before,
-                (Some(bytes), None) if out.is_empty() => single = Some(bytes),
-                (Some(bytes), before) => {
-                    out.put_slice(&before.unwrap_or_default());
-                    out.put_slice(&bytes);
-                }
+            if let Some(line) = self.encode(event) {
+                n_bytes += line.len();
+                lines.push(line);
             }
-            if out.len() >= CHUNK_BYTES {
-                return Some(out.freeze());
+            if n_bytes >= PIECE_BYTES {
+                self.cursor = event.rev;
+                break;
             }
         }
-        self.cursor = self.cursor.max(state.rev);
-        match single {
-            Some(bytes) => Some(bytes),
-            None => (!out.is_empty()).then(|| out.freeze()),
+        match lines.len() {
+            0 | 1 => lines.pop(),
+            _ => Some(lines.concat().into()),
         }
     }
 

@@ -11,13 +11,18 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
+use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio_util::sync::CancellationToken;
 
+use super::room::Room;
 use crate::body::Body;
+
+/// Pieces of a body smaller than this may be under way together.
+const LENT_BYTES_MIN: usize = 8 << 10;
 
 /// All open connections.
 #[derive(Default)]
@@ -49,6 +54,8 @@ pub(super) struct Request {
 /// The body of a response, whose request is under way until it is sent.
 pub(super) struct Held {
     body: Body,
+    /// Pieces that are under way.
+    room: Room,
     _request: Request,
 }
 
@@ -111,6 +118,7 @@ impl Request {
     pub(super) fn until_sent(self, body: Body) -> Held {
         Held {
             body,
+            room: Room::default(),
             _request: self,
         }
     }
@@ -124,7 +132,17 @@ impl http_body::Body for Held {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        ready!(self.room.poll_empty(context));
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        // Small pieces are events that all watches share, and the last piece has none to hold back.
+        let lends = |bytes: &Bytes| bytes.len() >= LENT_BYTES_MIN && !self.body.is_end_stream();
+        Poll::Ready(frame.map(|frame| {
+            frame.map(|frame| match frame.into_data() {
+                Ok(bytes) if lends(&bytes) => Frame::data(self.room.lend(bytes)),
+                Ok(bytes) => Frame::data(bytes),
+                Err(frame) => frame,
+            })
+        }))
     }
 
     fn is_end_stream(&self) -> bool {
