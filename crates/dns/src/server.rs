@@ -2,13 +2,14 @@
 //!
 //! Each listening address has one UDP socket per worker thread, all bound to it with SO_REUSEPORT, so the kernel spreads clients and
 //! threads share nothing. A worker takes a batch of datagrams, loads the catalog once, answers them one after another from its own
-//! buffers and sends the batch. TCP (RFC 7766) is served by tasks on the caller's runtime. Nothing is logged per query; counting
-//! happens in memory that only the worker writes.
+//! buffers and sends the batch; at high rates it lets queries gather a moment (`pace`). TCP (RFC 7766) is served by tasks on the
+//! caller's runtime. Nothing is logged per query; counting happens in memory that only the worker writes.
 
 mod aside;
 mod doh;
 mod metrics;
 mod notifier;
+mod pace;
 #[cfg(target_os = "linux")]
 #[path = "server/mmsg.rs"]
 mod packets;

@@ -17,7 +17,7 @@ use std::ptr;
 use crate::message::UDP_OCTETS_MAX;
 
 /// Datagrams per system call. Beyond some tens the call itself no longer weighs.
-const N_SLOTS: usize = 32;
+pub(crate) const N_SLOTS: usize = 32;
 /// Largest query taken; longer ones are cut and so malformed.
 const QUERY_OCTETS_MAX: usize = 2048;
 
@@ -80,6 +80,11 @@ impl Batch {
         }
         self.n_received = n_received;
         Ok(())
+    }
+
+    /// How many queries the last [`Batch::receive`] took.
+    pub(crate) fn n_received(&self) -> usize {
+        self.n_received
     }
 
     /// Calls `answer` with every query and room for its reply; it gives the reply's length, 0 for none.

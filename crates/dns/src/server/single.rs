@@ -5,6 +5,8 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use crate::message::UDP_OCTETS_MAX;
 
+/// Datagrams per system call.
+pub(crate) const N_SLOTS: usize = 1;
 /// Largest query taken; longer ones are cut and so malformed.
 const QUERY_OCTETS_MAX: usize = 2048;
 
@@ -31,6 +33,11 @@ impl Batch {
         self.received = None;
         self.received = Some(socket.recv_from(&mut self.query)?);
         Ok(())
+    }
+
+    /// How many queries the last [`Batch::receive`] took.
+    pub(crate) fn n_received(&self) -> usize {
+        usize::from(self.received.is_some())
     }
 
     /// Calls `answer` with the query and room for the reply; it gives the reply's length, 0 for none.

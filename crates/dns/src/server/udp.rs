@@ -8,7 +8,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::metrics::{Counters, Served, increment};
-use super::packets::Batch;
+use super::pace::Pace;
+use super::packets::{Batch, N_SLOTS};
 use super::{Answerer, unix_time};
 use crate::answer::{self, Request, Transport};
 use crate::limit::{Limiter, Verdict};
@@ -70,6 +71,7 @@ impl Worker {
 fn work(socket: &UdpSocket, stopping: &AtomicBool, answerer: &Answerer, counters: &Counters) {
     let mut batch = Batch::new();
     let mut entropy = Entropy::new(rand::random());
+    let mut pace = Pace::new();
     let mut limiter = answerer.rate_limit.map(Limiter::new);
     while !stopping.load(Ordering::Acquire) {
         match batch.receive(socket) {
@@ -85,6 +87,7 @@ fn work(socket: &UdpSocket, stopping: &AtomicBool, answerer: &Answerer, counters
         // Taken per batch and let go again: an idle worker keeps no old catalog alive.
         let catalog = answerer.zones.current().load();
         let now = unix_time();
+        let pause = pace.received(batch.n_received(), N_SLOTS, now);
         let geo = answerer.geo.load();
         let context = answerer.context(&catalog, &geo, now);
         batch.answer_all(|query, client, out| {
@@ -118,6 +121,9 @@ fn work(socket: &UdpSocket, stopping: &AtomicBool, answerer: &Answerer, counters
         drop(catalog);
         for _ in 0..batch.send(socket) {
             increment(&counters.socket_errors);
+        }
+        if let Some(pause) = pause {
+            thread::sleep(pause);
         }
     }
 }
