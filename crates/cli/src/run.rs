@@ -181,6 +181,8 @@ fn log_settings(config: &Config, log: Option<&str>) -> logging::Settings {
 fn trace_settings(config: &Config) -> tracing_export::Settings {
     let endpoint = &config.otlp_endpoint;
     tracing_export::Settings {
+        // As k8gb's, so that what looks for its traces finds ours.
+        service: "k8gb",
         endpoint: if endpoint.contains("://") {
             endpoint.clone()
         } else {

@@ -45,6 +45,7 @@ async fn serve(args: &UpArgs, log: Option<&str>, plan: &Plan, start: Instant) ->
     let traces = match &args.otlp_endpoint {
         Some(endpoint) => {
             let settings = tracing_export::Settings {
+                service: "flotilla",
                 endpoint: endpoint.clone(),
                 sampling_ratio: 1.0,
             };

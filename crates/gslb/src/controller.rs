@@ -232,7 +232,10 @@ async fn drive(mut engine: Engine, mut inputs: mpsc::Receiver<Input>, mut hands:
         if engine.is_reported() {
             calm.reported();
         } else if calm.wait(Instant::now()).is_zero() {
-            let effects = engine.report(now());
+            let effects = {
+                let _span = tracing::info_span!("gslbDNSEndpoint").entered();
+                engine.report(now())
+            };
             hands.carry_out_all(engine.config(), effects);
             // Everybody else may go first.
             tokio::task::yield_now().await;

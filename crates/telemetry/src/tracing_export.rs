@@ -24,6 +24,8 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 /// Where spans go.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
+    /// What collectors file the spans under.
+    pub service: &'static str,
     /// Base address of the collector, such as `http://localhost:4318`.
     pub endpoint: String,
     /// Share of traces that are kept, 0 to 1.
@@ -95,7 +97,7 @@ pub fn provider(settings: &Settings, version: &'static str) -> Result<SdkTracerP
         .build()
         .map_err(|source| Error::Exporter { endpoint, source })?;
     let resource = Resource::builder()
-        .with_service_name("flotilla")
+        .with_service_name(settings.service)
         .with_attribute(opentelemetry::KeyValue::new("service.version", version))
         .build();
     Ok(SdkTracerProvider::builder()

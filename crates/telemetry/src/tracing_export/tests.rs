@@ -24,6 +24,7 @@ async fn a_span_reaches_the_collector() {
         String::from_utf8_lossy(&request).into_owned()
     });
     let settings = Settings {
+        service: "teapot",
         endpoint,
         sampling_ratio: 1.0,
     };
@@ -39,13 +40,14 @@ async fn a_span_reaches_the_collector() {
         request.starts_with("POST /v1/traces HTTP/1.1\r\n"),
         "{request}"
     );
-    assert!(request.contains("flotilla"), "the service has a name");
+    assert!(request.contains("teapot"), "the service has a name");
 }
 
 #[tokio::test]
 async fn only_plain_http_endpoints_are_accepted() {
     for endpoint in ["localhost:4318", "https://collector", ""] {
         let settings = Settings {
+            service: "teapot",
             endpoint: endpoint.to_owned(),
             sampling_ratio: 1.0,
         };
