@@ -418,10 +418,13 @@ impl Engine {
 
     /// Whether a DNSEndpoint is what we sent.
     fn is_own_endpoint(&self, key: &Key, sent: &Action) -> bool {
-        let (Some(view), Action::Apply(sent)) = (self.world.endpoints.get(key), sent) else {
+        let Some(view) = self.world.endpoints.get(key) else {
             return false;
         };
-        gslbs::is_echo(view, sent)
+        match sent {
+            Action::Apply(sent) | Action::Respec(sent) => gslbs::is_echo(view, sent),
+            _ => false,
+        }
     }
 
     /// Whether an Ingress says, or said, where our DNS server is reached.

@@ -9,7 +9,7 @@ use kube::{
     api::{DeleteParams, GetParams, PostParams},
     core::{ApiResource, DynamicResourceScope, Request},
 };
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::{key::Key, kinds::Kind};
@@ -77,6 +77,21 @@ impl Resource for Object {
     }
 }
 
+/// A part of an object that is written by itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part {
+    Spec,
+    Status,
+}
+
+/// One step of a JSON patch (RFC 6902).
+#[derive(Serialize)]
+struct Step<'a> {
+    op: &'static str,
+    path: &'static str,
+    value: &'a Value,
+}
+
 /// One object on the API server.
 pub(super) struct Place<'a> {
     client: &'a Client,
@@ -124,12 +139,29 @@ impl<'a> Place<'a> {
         self.send(request).await
     }
 
-    pub(super) async fn replace_status(&self, object: &Value) -> Result<(), kube::Error> {
-        let object = octets(object)?;
-        let request = self
-            .requests
-            .replace_subresource("status", self.name, &self.post, object);
-        self.send(request).await
+    /// Makes a part of the object this, whatever the rest is; it is fine if the object is gone.
+    pub(super) async fn set(&self, part: Part, value: &Value) -> Result<(), kube::Error> {
+        let (path, sub) = match part {
+            Part::Spec => ("/spec", ""),
+            Part::Status => ("/status", "/status"),
+        };
+        // `add` also replaces what is there (RFC 6902 §4.1).
+        let patch = [Step {
+            op: "add",
+            path,
+            value,
+        }];
+        let patch = serde_json::to_vec(&patch).map_err(kube::Error::SerdeError)?;
+        let (base, name) = (&self.requests.url_path, self.name);
+        let request =
+            http::Request::patch(format!("{base}/{name}{sub}?fieldManager={FIELD_MANAGER}"))
+                .header("content-type", "application/json-patch+json")
+                .body(patch)
+                .map_err(kube::core::request::Error::BuildRequest);
+        match self.send(request).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            other => other,
+        }
     }
 
     /// Deletes the object; it is fine if it is gone.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tracing::Instrument;
 
-use super::object::Place;
+use super::object::{Part, Place};
 use crate::{
     engine::{Action, Target},
     migrate,
@@ -97,8 +97,12 @@ impl Writer {
 async fn write(client: &Client, target: &Target, action: &Action) -> Result<(), kube::Error> {
     let (kind, key) = target.object();
     let place = Place::new(client, kind, &key);
-    if *action == Action::Delete {
-        return place.delete().await;
+    match action {
+        Action::Delete => return place.delete().await,
+        // Nothing of what is there matters for these two, so it is not read.
+        Action::Status(status) => return place.set(Part::Status, status).await,
+        Action::Respec(wanted) => return place.set(Part::Spec, &wanted["spec"]).await,
+        _ => {}
     }
     let existing = place.get().await?;
     match (action, existing) {
@@ -106,10 +110,6 @@ async fn write(client: &Client, target: &Target, action: &Action) -> Result<(), 
         (Action::Apply(wanted), Some(before)) => {
             let after = merged(&before, wanted, target);
             replace(&place, &before, &after).await
-        }
-        (Action::Status(status), Some(mut object)) => {
-            object["status"] = status.clone();
-            place.replace_status(&object).await
         }
         (Action::Finalizer(present), Some(before)) => {
             let ours = match target {
@@ -132,7 +132,7 @@ async fn write(client: &Client, target: &Target, action: &Action) -> Result<(), 
         // Somebody else was faster, and what is there stays.
         (Action::Create(_), Some(_)) => Ok(()),
         // The object is gone: so is what we had to say about it.
-        (_, None) | (Action::Delete, Some(_)) => Ok(()),
+        (_, None) | (Action::Delete | Action::Status(_) | Action::Respec(_), Some(_)) => Ok(()),
     }
 }
 

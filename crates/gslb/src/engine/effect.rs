@@ -47,6 +47,8 @@ pub enum Target {
 pub enum Action {
     /// Create the object, or make spec, labels, annotations and owners what this says.
     Apply(Value),
+    /// The object is there and has labels, annotations and owners as this says: make its spec what this says, and touch nothing else.
+    Respec(Value),
     /// Create the object; one that is there stays as it is.
     Create(Value),
     /// Delete the object; it is fine if it is gone.

@@ -266,10 +266,13 @@ impl Engine {
             return;
         }
         let object = endpoints::application_object(&id.key, owner.clone(), &spec);
-        if existing.is_some_and(|existing| is_written(existing, &object, &spec)) {
-            return;
-        }
-        self.write(Target::Endpoint(id.key.clone()), Action::Apply(object));
+        let marked = existing.filter(|existing| is_marked(existing, &object));
+        let action = match marked {
+            Some(existing) if existing.spec == Packed::of(&spec) => return,
+            Some(_) => Action::Respec(object),
+            None => Action::Apply(object),
+        };
+        self.write(Target::Endpoint(id.key.clone()), action);
     }
 
     fn write_status(&mut self, id: &GslbId, gslb: &GslbView, decision: &Decision, now: Timestamp) {
@@ -302,11 +305,6 @@ impl Engine {
         }
         self.write(target, action);
     }
-}
-
-/// Whether the API server has what we want to write.
-fn is_written(existing: &EndpointView, object: &Value, spec: &DnsEndpointSpec) -> bool {
-    is_marked(existing, object) && existing.spec == Packed::of(spec)
 }
 
 /// Whether a DNSEndpoint is the one that we sent.

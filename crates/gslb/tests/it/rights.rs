@@ -176,6 +176,12 @@ async fn work(admin: &Client) {
             gslb.is_some_and(|gslb| gslb["spec"]["strategy"]["dnsTtlSeconds"] == json!(ttl))
         })
         .await;
+        eventually("the records are written, and changed", async || {
+            let version = "externaldns.k8s.io/v1alpha1";
+            let endpoint = get(version, "dnsendpoints", "default", "embedded").await;
+            endpoint.is_some_and(|it| it["spec"]["endpoints"][0]["recordTTL"] == json!(ttl))
+        })
+        .await;
     }
     let legacy = "k8gb.absa.oss/v1beta1";
     for labels in [json!({}), json!({"k8gb.io/migration-requested": "true"})] {

@@ -310,6 +310,9 @@ impl Cluster {
                     object["metadata"][part] = wanted["metadata"][part].clone();
                 }
             }
+            // One that is gone meanwhile stays so.
+            Action::Respec(_) if object.is_null() => return,
+            Action::Respec(wanted) => object["spec"] = wanted["spec"].clone(),
             Action::Delete => {
                 self.objects.remove(&at);
                 return self.engine.take(Input::Watch(at.0, Change::Gone(at.1)));
