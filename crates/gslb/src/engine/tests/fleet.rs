@@ -32,6 +32,8 @@ pub(super) const PARENT: &str = "example.com";
 pub(super) const HOST: &str = "app.cloud.example.com";
 /// How long a question waits for its answer.
 pub(super) const TIMEOUT_MS: i64 = 2_000;
+/// Time between reports to the API server, where they come later than answers.
+const REPORT_MS: i64 = 900;
 
 /// The settings of a cluster in the fleet `tags`.
 pub(super) fn config(tag: &str, tags: &[&str], poll_seconds: u64) -> Config {
@@ -77,12 +79,10 @@ pub(super) struct Cluster {
     /// Publications, and changes in them.
     pub(super) n_published: (usize, usize),
     n_objects: u64,
+    /// Whether decisions are told to the API server only by [`Cluster::report`], as the shell does it when things are quiet.
+    pub(super) reports_later: bool,
     /// Whether answers changed since somebody looked.
     changed: bool,
-    /// Whether decisions are written a while after they are answered, as the controller does it.
-    pub(super) writes_later: bool,
-    /// Whether the time of the next writing is set.
-    will_write: bool,
 }
 
 impl Cluster {
@@ -104,32 +104,9 @@ impl Cluster {
             n_decided: 0,
             n_published: (0, 0),
             n_objects: 0,
+            reports_later: false,
             changed: false,
-            writes_later: false,
-            will_write: false,
         }
-    }
-
-    /// Ends the process and starts it anew: what was written stays, and what was answered if there is a snapshot of it.
-    pub(super) fn restart(&mut self, has_snapshot: bool, now: Timestamp) {
-        self.engine = Engine::new(self.engine.config().clone());
-        self.hosts.clear();
-        self.peers.clear();
-        self.names.clear();
-        self.asking.clear();
-        if !has_snapshot {
-            self.records.clear();
-            self.zones.clear();
-        }
-        self.start(now);
-    }
-
-    /// Writes what was decided.
-    pub(super) fn write_all(&mut self, now: Timestamp) {
-        let writes_later = std::mem::replace(&mut self.writes_later, false);
-        self.settle(now);
-        self.writes_later = writes_later;
-        self.will_write = false;
     }
 
     /// Lists every kind, as watches do when they start.
@@ -210,7 +187,7 @@ impl Cluster {
     pub(super) fn settle(&mut self, now: Timestamp) {
         for _ in 0..50 {
             let mut effects = self.engine.settle(now);
-            while !self.writes_later && !self.engine.is_reported() {
+            while !self.reports_later && !self.engine.is_reported() {
                 effects.extend(self.engine.report(now));
             }
             if effects.is_empty() {
@@ -221,6 +198,31 @@ impl Cluster {
             }
         }
         panic!("the engine of {} does not come to rest", self.tag);
+    }
+
+    /// Tells what was decided, but no more than this many effects of it: what a process does that is killed then.
+    pub(super) fn report(&mut self, n_effects_max: usize, now: Timestamp) {
+        let mut n_left = n_effects_max;
+        while !self.engine.is_reported() {
+            for effect in self.engine.report(now) {
+                if n_left == 0 {
+                    return;
+                }
+                n_left -= 1;
+                self.carry_out(effect);
+            }
+        }
+        self.settle(now);
+    }
+
+    /// The process dies: what it knew, answered and had not written is gone; what it wrote is not.
+    fn die(&mut self) {
+        let mut next = Cluster::new(self.engine.config().clone());
+        next.objects = std::mem::take(&mut self.objects);
+        next.n_objects = self.n_objects;
+        next.reports_later = self.reports_later;
+        next.changed = true;
+        *self = next;
     }
 
     fn carry_out(&mut self, effect: Effect) {
@@ -393,23 +395,6 @@ impl Cluster {
             .join(" ")
     }
 
-    /// The IPv4 addresses of a host in the DNSEndpoint that was written for its Gslb, as text.
-    pub(super) fn written(&self, key: &Key, host: &str) -> String {
-        let object = self.objects.get(&(Kind::DnsEndpoint, key.clone()));
-        let endpoints = object.and_then(|object| object["spec"]["endpoints"].as_array());
-        let ours = endpoints
-            .into_iter()
-            .flatten()
-            .filter(|endpoint| endpoint["dnsName"] == host && endpoint["recordType"] == "A");
-        let mut targets: Vec<&str> = ours
-            .filter_map(|endpoint| endpoint["targets"].as_array())
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        targets.sort_unstable();
-        targets.join(" ")
-    }
-
     pub(super) fn status(&self, key: &Key) -> &Value {
         &self.objects[&(Kind::Gslb, key.clone())]["status"]
     }
@@ -472,6 +457,11 @@ pub(super) struct Fleet {
     /// Chance in 256 that a question or its answer is lost; the generator's state is beside it.
     pub(super) loss: u8,
     pub(super) entropy: u64,
+    /// Clusters that do not run, and when the others were started last.
+    pub(super) down: BTreeSet<String>,
+    pub(super) started: BTreeMap<String, Timestamp>,
+    /// How many were killed with decisions that they answered by and had not written.
+    pub(super) n_killed_in_between: usize,
     /// Clusters that answer as k8gb does: IPv4 only, one name for local targets, no view.
     pub(super) k8gb: BTreeSet<String>,
 }
@@ -506,10 +496,23 @@ enum Happening {
         name: String,
         lookup: Lookup,
     },
-    /// Time to write what was decided.
-    Write {
+    /// Time to tell the API server what was decided.
+    Report {
         cluster: String,
     },
+    Start {
+        cluster: String,
+    },
+}
+
+impl Happening {
+    /// Whether it is on its way to the process of a cluster, and lost with it.
+    fn is_on_its_way_to(&self, tag: &str) -> bool {
+        matches!(self,
+            Happening::Answer { cluster, .. }
+            | Happening::Sighted { cluster, .. }
+            | Happening::Looked { cluster, .. } if cluster == tag)
+    }
 }
 
 impl Fleet {
@@ -535,6 +538,9 @@ impl Fleet {
             sequence: 0,
             loss: 0,
             entropy: 1,
+            down: BTreeSet::new(),
+            started: BTreeMap::new(),
+            n_killed_in_between: 0,
             k8gb: BTreeSet::new(),
         };
         for (index, tag) in tags.iter().enumerate() {
@@ -566,45 +572,20 @@ impl Fleet {
         self.queue.insert((at, self.sequence), happening);
     }
 
-    /// xorshift64: enough for losing packets.
-    fn random(&mut self) -> u64 {
+    fn reaches(&mut self, from: &str, to: &str) -> bool {
+        // xorshift64: enough for losing packets.
         self.entropy ^= self.entropy << 13;
         self.entropy ^= self.entropy >> 7;
         self.entropy ^= self.entropy << 17;
-        self.entropy
-    }
-
-    /// Sets the time for writing what was decided lately: a quarter of a second to a second from now.
-    fn plan_writing(&mut self) {
-        let unwritten = self.clusters.values_mut().filter(|cluster| {
-            cluster.writes_later && !cluster.will_write && !cluster.engine.is_reported()
-        });
-        let tags: Vec<String> = unwritten
-            .map(|cluster| {
-                cluster.will_write = true;
-                cluster.tag.clone()
-            })
-            .collect();
-        for cluster in tags {
-            let delay = 250 + (self.random() % 750) as i64;
-            self.at(delay, Happening::Write { cluster });
-        }
-    }
-
-    fn reaches(&mut self, from: &str, to: &str) -> bool {
-        let random = self.random() & 0xff;
-        let lost = self.loss > 0 && random < u64::from(self.loss);
-        !lost && !self.cuts.contains(&(from.to_owned(), to.to_owned()))
+        let lost = self.loss > 0 && (self.entropy & 0xff) < u64::from(self.loss);
+        let up = !self.down.contains(from) && !self.down.contains(to);
+        up && !lost && !self.cuts.contains(&(from.to_owned(), to.to_owned()))
     }
 
     /// Lets time pass.
     pub(super) fn run(&mut self, ms: i64, check: &mut dyn FnMut(&Fleet)) {
         let end = self.now + SignedDuration::from_millis(ms);
-        loop {
-            self.plan_writing();
-            let Some((&(at, sequence), _)) = self.queue.first_key_value() else {
-                break;
-            };
+        while let Some((&(at, sequence), _)) = self.queue.first_key_value() {
             let due = self
                 .clusters
                 .values()
@@ -714,10 +695,14 @@ impl Fleet {
                 let now = self.now;
                 self.cluster(&cluster).lookup(&name, lookup, now);
             }
-            Happening::Write { cluster } => {
+            Happening::Report { cluster } => {
                 let now = self.now;
-                self.cluster(&cluster).write_all(now);
+                if !self.down.contains(&cluster) {
+                    self.cluster(&cluster).report(usize::MAX, now);
+                }
+                self.at(REPORT_MS, Happening::Report { cluster });
             }
+            Happening::Start { cluster } => self.start(&cluster),
         }
     }
 
@@ -817,6 +802,36 @@ impl Fleet {
                     self.edge.insert(name, addresses);
                 }
             }
+        }
+    }
+
+    /// From now on every cluster writes some time after it answered.
+    pub(super) fn report_later(&mut self) {
+        for tag in self.clusters.keys().cloned().collect::<Vec<_>>() {
+            self.cluster(&tag).reports_later = true;
+            self.at(REPORT_MS, Happening::Report { cluster: tag });
+        }
+    }
+
+    /// Kills a cluster's process, which is started again after a while.
+    pub(super) fn kill(&mut self, tag: &str, down_ms: i64) {
+        if !self.down.insert(tag.to_owned()) {
+            return;
+        }
+        self.queue
+            .retain(|_, happening| !happening.is_on_its_way_to(tag));
+        let in_between = !self.clusters[tag].engine.is_reported();
+        self.n_killed_in_between += usize::from(in_between);
+        self.cluster(tag).die();
+        let cluster = tag.to_owned();
+        self.at(down_ms, Happening::Start { cluster });
+    }
+
+    fn start(&mut self, tag: &str) {
+        if self.down.remove(tag) {
+            let now = self.now;
+            self.started.insert(tag.to_owned(), now);
+            self.cluster(tag).start(now);
         }
     }
 

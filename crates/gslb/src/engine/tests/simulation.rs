@@ -13,12 +13,13 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
 
 use super::fleet::{Cluster, Fleet, HOST, TIMEOUT_MS, application, gslb, set_ready};
-use crate::{key::Key, kinds::Kind, select::Reason, view::Family};
+use super::scenarios::app;
+use crate::{kinds::Kind, select::Reason, view::Family};
 
 const FLEET: [&str; 3] = ["eu", "us", "za"];
 const ADDRESSES: [&str; 3] = ["10.0.0.1", "10.1.0.1", "10.2.0.1"];
 const POLL_SECONDS: u64 = 5;
-/// Histories in each of the four runs.
+/// Histories in each run.
 const RUNS: u64 = 250;
 /// Steps of one history.
 const STEPS: usize = 12;
@@ -28,8 +29,6 @@ const STEPS: usize = 12;
 struct Truth {
     healthy: BTreeMap<String, bool>,
     until: BTreeMap<String, Timestamp>,
-    /// When each one was started anew.
-    restarted: BTreeMap<String, Timestamp>,
 }
 
 /// What a history runs with.
@@ -95,12 +94,10 @@ fn check(fleet: &Fleet, truth: &Truth, hold_seconds: i64, problems: &mut BTreeSe
     let slack = i64::try_from(POLL_SECONDS).unwrap() * 1000 + TIMEOUT_MS + 2 * fleet.delay_ms + 100;
     let oldest = SignedDuration::from_millis(slack.max(hold_seconds * 1000 + slack));
     for (tag, cluster) in &fleet.clusters {
+        if fleet.down.contains(tag) {
+            continue;
+        }
         let answer = cluster.addresses(HOST, Family::V4);
-        // What a process found in its snapshot it answers until it has asked.
-        let has_asked = truth
-            .restarted
-            .get(tag)
-            .is_none_or(|at| fleet.now.duration_since(*at) > SignedDuration::from_millis(slack));
         for (index, owner) in FLEET.into_iter().enumerate() {
             let ip: IpAddr = ADDRESSES[index].parse().unwrap();
             if !answer.contains(&ip) || truth.healthy[owner] {
@@ -109,12 +106,15 @@ fn check(fleet: &Fleet, truth: &Truth, hold_seconds: i64, problems: &mut BTreeSe
             if owner == tag {
                 problems.insert(format!("{tag} answers with itself while unhealthy"));
             }
-            let since = truth
-                .until
-                .get(owner)
-                .map(|until| fleet.now.duration_since(*until));
+            // A process that was killed knows what was written, until it has asked the others.
+            let started = fleet.started.get(tag).copied();
+            let since = truth.until.get(owner).map(|until| {
+                fleet
+                    .now
+                    .duration_since(started.unwrap_or(*until).max(*until))
+            });
             let stale = since.is_none_or(|since| since > oldest);
-            if stale && has_asked && !is_unwitnessed(cluster, owner) {
+            if stale && !is_unwitnessed(cluster, owner) {
                 problems.insert(format!(
                     "{tag} answers with {owner}, unhealthy for {since:?}"
                 ));
@@ -136,7 +136,42 @@ fn check(fleet: &Fleet, truth: &Truth, hold_seconds: i64, problems: &mut BTreeSe
     }
 }
 
-fn history(seed: u64) -> BTreeSet<String> {
+/// What a history may contain.
+#[derive(Clone, Copy, PartialEq)]
+enum Plot {
+    /// Health comes and goes, the network is cut and loses packets.
+    Weather,
+    /// The same, and processes are killed between an answer and its report to the API server, or in the middle of that.
+    Kills,
+}
+
+/// Kills a process: at once, or within its next report.
+fn kill(fleet: &mut Fleet, rng: &mut StdRng) {
+    let tag = FLEET[rng.random_range(0..3)];
+    if !fleet.down.contains(tag) && rng.random() {
+        let now = fleet.now;
+        fleet.cluster(tag).report(rng.random_range(0..4), now);
+    }
+    fleet.kill(tag, rng.random_range(1..6_000));
+}
+
+/// Whether what a cluster wrote is what it answers.
+fn written(cluster: &Cluster, host: &str) -> Result<(), String> {
+    let object = cluster.objects.get(&(Kind::DnsEndpoint, app()));
+    let entries = object.and_then(|object| object["spec"]["endpoints"].as_array());
+    let entry = entries.into_iter().flatten().find(|e| e["dnsName"] == host);
+    let targets = entry.and_then(|entry| entry["targets"].as_array());
+    let texts = targets.into_iter().flatten().filter_map(Value::as_str);
+    let written = texts.collect::<Vec<_>>().join(" ");
+    let answer = cluster.dig(host);
+    if written == answer {
+        return Ok(());
+    }
+    Err(format!("it wrote {written:?} and answers {answer:?}"))
+}
+
+/// What went wrong, and how often a process was killed between answering and writing.
+fn history(seed: u64, plot: Plot) -> (BTreeSet<String>, usize) {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut problems = BTreeSet::new();
     let mut truth = Truth::default();
@@ -154,14 +189,16 @@ fn history(seed: u64) -> BTreeSet<String> {
         truth.healthy.insert(tag.into(), ready);
         let now = fleet.now;
         let cluster = fleet.cluster(tag);
-        cluster.writes_later = rng.random();
         application(cluster, ADDRESSES[index], ready, now);
         let mut object = gslb(strategy.clone());
         object["metadata"]["annotations"] = annotations.clone();
         cluster.put(Kind::Gslb, object, now);
     }
+    if plot == Plot::Kills {
+        fleet.report_later();
+    }
     for _ in 0..STEPS {
-        match rng.random_range(0..10) {
+        match rng.random_range(0..8) {
             0..=2 => {
                 let tag = FLEET[rng.random_range(0..3)];
                 let ready = !truth.healthy[tag];
@@ -179,70 +216,83 @@ fn history(seed: u64) -> BTreeSet<String> {
             }
             5 => fleet.cuts.clear(),
             6 => fleet.loss = rng.random_range(0..80),
-            // Also between an answer and its writing.
-            7 => {
-                let tag = FLEET[rng.random_range(0..3)];
-                truth.restarted.insert(tag.into(), fleet.now);
-                let now = fleet.now;
-                fleet.cluster(tag).restart(rng.random(), now);
-            }
             _ => {}
         }
         check(&fleet, &truth, hold, &mut problems);
+        if plot == Plot::Kills && rng.random_range(0..3) == 0 {
+            kill(&mut fleet, &mut rng);
+        }
         let ms = rng.random_range(1..8_000);
         fleet.run(ms, &mut |fleet| check(fleet, &truth, hold, &mut problems));
     }
     fleet.cuts.clear();
     fleet.loss = 0;
+    // The last one that was killed is back.
+    fleet.run(6_000, &mut |_| {});
     // A look at the edge, a poll, its delay, and what was still under way.
     fleet.run(2_000 + 2 * TIMEOUT_MS + 5_000 + 1_000, &mut |_| {});
     // One that flapped is watched for up to eight times as long.
     fleet.run(watch * 8 * 1_000, &mut |_| {});
     let expected = converged(&strategy, &truth);
-    for (tag, cluster) in &fleet.clusters {
-        let answer = cluster.dig(HOST);
+    for (tag, answer) in FLEET.into_iter().zip(fleet.dig(HOST)) {
         if answer != expected {
             problems.insert(format!(
                 "{tag} settles on {answer:?} instead of {expected:?}"
             ));
         }
-        let written = cluster.written(&Key::new("test", "app"), HOST);
-        if written != expected {
-            problems.insert(format!("{tag} wrote {written:?} instead of {expected:?}"));
+    }
+    for (tag, cluster) in &fleet.clusters {
+        if let Err(problem) = written(cluster, HOST) {
+            problems.insert(format!("{tag}: {problem}"));
         }
     }
-    problems
+    (problems, fleet.n_killed_in_between)
 }
 
-/// One of four runs, which the test harness spreads over the cores.
-fn run(first: u64) {
+/// One of several runs, which the test harness spreads over the cores.
+fn run(first: u64, plot: Plot) {
     #[expect(clippy::disallowed_methods, reason = "SEED replays one history")]
     let seed = std::env::var("SEED")
         .ok()
         .map(|seed| seed.parse::<u64>().expect("a number"));
     let seeds = seed.map_or(first..first + RUNS, |seed| seed..seed + 1);
-    for seed in seeds {
-        let problems = history(seed);
+    let mut n_in_between = 0;
+    for seed in seeds.clone() {
+        let (problems, n) = history(seed, plot);
         assert!(problems.is_empty(), "SEED={seed}: {problems:#?}");
+        n_in_between += n;
     }
+    // The histories are about what they say.
+    let enough = plot == Plot::Weather || seed.is_some() || n_in_between > seeds.count() / 4;
+    assert!(enough, "only {n_in_between} kills between answer and write");
 }
 
 #[test]
 fn random_histories_keep_every_promise() {
-    run(0);
+    run(0, Plot::Weather);
 }
 
 #[test]
 fn random_histories_keep_every_promise_second_run() {
-    run(RUNS);
+    run(RUNS, Plot::Weather);
 }
 
 #[test]
 fn random_histories_keep_every_promise_third_run() {
-    run(2 * RUNS);
+    run(2 * RUNS, Plot::Weather);
 }
 
 #[test]
 fn random_histories_keep_every_promise_fourth_run() {
-    run(3 * RUNS);
+    run(3 * RUNS, Plot::Weather);
+}
+
+#[test]
+fn histories_with_kills_keep_every_promise() {
+    run(0, Plot::Kills);
+}
+
+#[test]
+fn histories_with_kills_keep_every_promise_second_run() {
+    run(RUNS, Plot::Kills);
 }
