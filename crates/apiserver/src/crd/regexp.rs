@@ -4,7 +4,7 @@
 //! never backtracks either, so a hostile pattern costs linear time; but it differs in a few places
 //! of the syntax, which [`translate`] evens out: `\d`, `\w`, `\s` and `\b` are ASCII, `\Q…\E`
 //! quotes, a `[` inside a class is itself, set operations (`&&`, `--`, `~~`) do not exist, and a
-//! brace that is not a repetition is itself.
+//! brace that is not a repetition is itself. What Go refuses beyond that, [`check_repetitions`] does.
 //!
 //! Source: Go 1.25 `regexp/syntax`.
 
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 use regex::{Regex, RegexBuilder};
-use regex_syntax::ast::ErrorKind;
+use regex_syntax::ast::{Ast, ErrorKind, RepetitionKind, RepetitionRange, parse::Parser};
 
 /// Most memory one compiled pattern may use, in bytes; a larger one does not compile.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
@@ -65,21 +65,95 @@ impl PartialEq for Pattern {
 /// What is wrong with it, in Go's words.
 pub fn compile(pattern: &str) -> Result<Regex, String> {
     let translated = translate(pattern);
+    let refused = |(why, part): Blame<'_>| format!("error parsing regexp: {why}: `{part}`");
+    if let Ok(ast) = Parser::new().parse(&translated) {
+        check_repetitions(&ast, &translated).map_err(refused)?;
+    }
     let built = RegexBuilder::new(&translated)
         .size_limit(COMPILED_BYTES_MAX)
         .dfa_size_limit(CACHE_BYTES_MAX)
         .build();
     built.map_err(|error| {
-        let (why, part) = match error {
+        refused(match error {
             regex::Error::CompiledTooBig(_) => ("expression too large", pattern),
             _ => blame(pattern, &translated),
-        };
-        format!("error parsing regexp: {why}: `{part}`")
+        })
     })
 }
 
 /// What is wrong with a pattern, and which part of it.
-fn blame<'p>(pattern: &'p str, translated: &'p str) -> (&'static str, &'p str) {
+type Blame<'p> = (&'static str, &'p str);
+
+const REPEAT_COUNT: &str = "invalid repeat count";
+
+/// Most repetitions, also of repetitions in one another.
+const REPETITIONS_MAX: u32 = 1000;
+
+/// Refuses what Go refuses: a repetition right behind another one, and counts that are too large. Source: Go 1.25
+/// `regexp/syntax`, `(*parser).repeat` and `repeatIsValid`.
+fn check_repetitions<'p>(ast: &Ast, text: &'p str) -> Result<(), Blame<'p>> {
+    match ast {
+        Ast::Group(group) => check_repetitions(&group.ast, text),
+        Ast::Alternation(any) => any
+            .asts
+            .iter()
+            .try_for_each(|ast| check_repetitions(ast, text)),
+        Ast::Concat(all) => all
+            .asts
+            .iter()
+            .try_for_each(|ast| check_repetitions(ast, text)),
+        Ast::Repetition(outer) => {
+            check_repetitions(&outer.ast, text)?;
+            let (start, end) = (outer.op.span.start.offset, outer.op.span.end.offset);
+            let lazy_end = outer.span.end.offset;
+            if let RepetitionKind::Range(range) = &outer.op.kind {
+                let (low, high) = bounds(range);
+                if low > REPETITIONS_MAX || high.is_some_and(|high| high > REPETITIONS_MAX) {
+                    let braces = &text[start..end];
+                    return Err((REPEAT_COUNT, braces.trim_end_matches('?')));
+                }
+            }
+            if let Ast::Repetition(inner) = &*outer.ast {
+                let both = &text[inner.op.span.start.offset..lazy_end.max(end)];
+                return Err(("invalid nested repetition operator", both));
+            }
+            if !is_repeatable(ast, REPETITIONS_MAX) {
+                return Err((REPEAT_COUNT, &text[start..lazy_end.max(end)]));
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn bounds(range: &RepetitionRange) -> (u32, Option<u32>) {
+    match range {
+        RepetitionRange::Exactly(n) => (*n, Some(*n)),
+        RepetitionRange::AtLeast(n) => (*n, None),
+        RepetitionRange::Bounded(low, high) => (*low, Some(*high)),
+    }
+}
+
+/// Whether counted repetitions in one another repeat what is inside at most `most` times.
+fn is_repeatable(ast: &Ast, most: u32) -> bool {
+    match ast {
+        Ast::Group(group) => is_repeatable(&group.ast, most),
+        Ast::Alternation(any) => any.asts.iter().all(|ast| is_repeatable(ast, most)),
+        Ast::Concat(all) => all.asts.iter().all(|ast| is_repeatable(ast, most)),
+        Ast::Repetition(repetition) => {
+            let (low, high) = match &repetition.op.kind {
+                RepetitionKind::Range(range) => bounds(range),
+                _ => (0, None),
+            };
+            let times = high.unwrap_or(low);
+            let inside = most.checked_div(times).unwrap_or(most);
+            high == Some(0) || times <= most && is_repeatable(&repetition.ast, inside)
+        }
+        _ => true,
+    }
+}
+
+fn blame<'p>(pattern: &'p str, translated: &'p str) -> Blame<'p> {
     const PERL: &str = "invalid or unsupported Perl syntax";
     const CAPTURE: &str = "invalid named capture";
     const ESCAPE: &str = "invalid escape sequence";
@@ -110,7 +184,13 @@ fn blame<'p>(pattern: &'p str, translated: &'p str) -> (&'static str, &'p str) {
             let operator = rest.get(..1 + usize::from(is_lazy)).unwrap_or(rest);
             ("missing argument to repetition operator", operator)
         }
-        ErrorKind::RepetitionCountInvalid => ("invalid repeat count", part),
+        ErrorKind::RepetitionCountInvalid => (REPEAT_COUNT, part),
+        // A number that does not fit.
+        ErrorKind::DecimalInvalid => {
+            let whole = since('{');
+            let end = whole.find('}').map_or(whole.len(), |at| at + 1);
+            (REPEAT_COUNT, &whole[..end])
+        }
         ErrorKind::EscapeUnexpectedEof => ("trailing backslash at end of expression", ""),
         ErrorKind::EscapeUnrecognized | ErrorKind::UnsupportedBackreference => (ESCAPE, part),
         ErrorKind::EscapeHexInvalid | ErrorKind::EscapeHexInvalidDigit => {

@@ -43,7 +43,7 @@ fn go_patterns_match_what_go_matches() {
 }
 
 /// What Go 1.26 says of each.
-const MISTAKES: [(&str, &str); 22] = [
+const MISTAKES: [(&str, &str); 33] = [
     ("(", "missing closing ): `(`"),
     ("a(b(c", "missing closing ): `a(b(c`"),
     ("a)", "unexpected ): `a)`"),
@@ -66,6 +66,17 @@ const MISTAKES: [(&str, &str); 22] = [
     ("x(?<n", "invalid named capture: `(?<n`"),
     ("(?P<n", "invalid named capture: `(?P<n`"),
     ("a{3,1}", "invalid repeat count: `{3,1}`"),
+    ("a**", "invalid nested repetition operator: `**`"),
+    ("a+?*x", "invalid nested repetition operator: `+?*`"),
+    ("a*??", "invalid nested repetition operator: `*??`"),
+    ("a{2}{3}?y", "invalid nested repetition operator: `{2}{3}?`"),
+    ("a{1001}", "invalid repeat count: `{1001}`"),
+    ("a{2,1001}?b", "invalid repeat count: `{2,1001}`"),
+    ("a{1001,}", "invalid repeat count: `{1001,}`"),
+    ("x(a{40}b){30}?y", "invalid repeat count: `{30}?`"),
+    ("((a{10}){10}){11}", "invalid repeat count: `{11}`"),
+    ("((a{0,}){600}){2}", "invalid repeat count: `{2}`"),
+    ("a{99999999999}b", "invalid repeat count: `{99999999999}`"),
 ];
 
 #[test]
@@ -78,7 +89,7 @@ fn mistakes_are_named_as_go_names_them() {
 
 #[test]
 fn giants_are_refused() {
-    let pattern = "a{1000}{1000}{1000}";
+    let pattern = r"(\pL{10}\pN{10}){100}";
     let why = compile(pattern).expect_err(pattern);
     assert_eq!(
         why,
@@ -91,4 +102,11 @@ fn a_catastrophic_pattern_takes_linear_time() {
     let pattern = Pattern::new("^(a+)+$");
     let text = "a".repeat(50_000) + "b";
     assert_eq!(pattern.is_match(&text), Ok(false));
+}
+
+#[test]
+fn repetitions_that_go_takes_compile() {
+    for pattern in ["(a{1000})*", "(a{30}){33}", "(a*)*", "(a{0}){1000}", "a{0,1000}"] {
+        assert_eq!(compile(pattern).err(), None, "{pattern}");
+    }
 }
