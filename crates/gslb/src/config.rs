@@ -25,6 +25,7 @@ use flotilla_dns::{
 };
 
 use crate::{
+    kinds::Kind,
     names,
     options::{self, Defaults},
     providers::credentials,
@@ -214,6 +215,9 @@ pub struct Config {
     /// `FLOTILLA_LEADER_ELECTION`, on: whether replicas elect the one that writes, with the Lease `flotilla-gslb` in
     /// `POD_NAMESPACE`.
     pub leader_election: bool,
+    /// `FLOTILLA_SERVE_ONLY`, off: answer with the DNSEndpoints that another operator, such as k8gb's, writes for its Gslbs;
+    /// decide nothing and write nothing.
+    pub serve_only: bool,
     /// Our DNS addresses when the process knows them itself, as with `flotilla up`; no environment variable.
     pub own_dns: Vec<IpAddr>,
 }
@@ -292,10 +296,24 @@ impl Config {
             geo: geo(&mut r),
             leader_election: r.one_of("FLOTILLA_LEADER_ELECTION", "true", &["true", "false"])
                 == "true",
+            serve_only: r.switch("FLOTILLA_SERVE_ONLY"),
             own_dns: Vec::new(),
         };
         r.number("ZONE_DELEGATION_RECOVERY_SECONDS", 3600, 0);
         r.finish(config)
+    }
+
+    /// The kinds of objects that matter: all, or what says which zones there are, what is answered in them and where we are reached.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = Kind> {
+        let serving = [
+            Kind::ZoneDelegation,
+            Kind::DnsEndpoint,
+            Kind::Service,
+            Kind::Ingress,
+        ];
+        let serve_only = self.serve_only;
+        let matters = move |kind: &Kind| !serve_only || serving.contains(kind);
+        Kind::ALL.into_iter().filter(matters)
     }
 
     /// Whether we keep our own part of the delegation in the parent zone ourselves.

@@ -35,7 +35,6 @@ use crate::{
     decide::Decision,
     delegate::Records,
     engine::{Effect, Engine, Input},
-    kinds::Kind,
     metrics::Metrics,
     note::{Note, Turn},
     world::GslbId,
@@ -113,9 +112,14 @@ impl Gslb {
             stop,
         } = environment;
         let mut tasks = Tasks::new(&stop);
-        let leading = elect(&mut tasks, client.clone(), election);
+        let leading = if config.serve_only {
+            // Another operator leads, and for good.
+            latest::channel(false).1
+        } else {
+            elect(&mut tasks, client.clone(), election)
+        };
         let (inputs, received) = mpsc::channel(INPUTS_MAX);
-        for kind in Kind::ALL {
+        for kind in config.kinds() {
             tasks.spawn("watch", watch::run(client.clone(), kind, inputs.clone()));
         }
         let writer = write::Writer::new(leading.clone());

@@ -158,9 +158,16 @@ pub struct Engine {
 impl Engine {
     /// An engine that knows nothing yet.
     pub fn new(config: Config) -> Engine {
+        let mut world = World::default();
+        let matters: BTreeSet<Kind> = config.kinds().collect();
+        for kind in Kind::ALL {
+            if !matters.contains(&kind) {
+                world.apply(kind, Change::Absent);
+            }
+        }
         Engine {
             config,
-            world: World::default(),
+            world,
             view: View::default(),
             lookups: BTreeMap::new(),
             book: Book::default(),
@@ -513,7 +520,8 @@ impl Engine {
                 });
                 entries
             }
-            None if view.owned_by_gslb => BTreeMap::new(),
+            // What we wrote for a Gslb that is gone, or do not know yet.
+            None if view.owned_by_gslb && !self.config.serve_only => BTreeMap::new(),
             None => publish::entries_of_endpoint(&view.spec.unpack()),
         }
     }

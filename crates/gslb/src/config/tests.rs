@@ -361,6 +361,14 @@ fn replicas_elect_a_leader_unless_told_otherwise() {
     assert!(parse(&[("FLOTILLA_LEADER_ELECTION", "maybe")]).is_err());
 }
 
+#[test]
+fn serving_only_is_asked_for() {
+    assert!(!parse(&[]).unwrap().config.serve_only);
+    let config = parse(&[("FLOTILLA_SERVE_ONLY", "true")]).unwrap().config;
+    assert!(config.serve_only);
+    assert_eq!(config.kinds().count(), 4);
+}
+
 /// Source: k8gb v0.21 `resolver_test.go`, TestConfigurations, for the variables that the other tables leave out.
 #[test]
 fn every_setting_reaches_its_place() {

@@ -376,6 +376,32 @@ fn foreign_endpoints_are_served_under_both_labels() {
     assert_eq!(eu.dig("a.cloud.example.com"), "");
 }
 
+/// What k8gb's operator writes for its Gslbs is answered when we only serve; without that it would be taken for ours, left behind.
+#[test]
+fn another_operators_endpoints_are_served_by_those_who_only_serve() {
+    let mut config = config("eu", &["eu"], 30);
+    config.serve_only = true;
+    let mut eu = Cluster::new(config);
+    let zone = json!({"metadata": {"name": "cloud-example-com"}, "spec":
+        {"loadBalancedZone": "cloud.example.com", "parentZone": "example.com", "dnsZoneNegTTL": 30}});
+    let owner = json!({"apiVersion": "k8gb.io/v1beta1", "kind": "Gslb", "name": "app", "uid": "1", "controller": true});
+    let mut endpoint = json!({
+    "metadata": {"namespace": "test", "name": "app", "labels": {"k8gb.io/dnstype": "local"}, "ownerReferences": [owner]},
+    "spec": {"endpoints": [
+        {"dnsName": "localtargets-app.cloud.example.com", "recordType": "A", "recordTTL": 5, "targets": ["10.0.0.1"]},
+        {"dnsName": "app.cloud.example.com", "recordType": "A", "recordTTL": 5, "targets": ["10.0.0.1", "10.0.0.2"],
+         "labels": {"strategy": "roundRobin"}},
+    ]}});
+    eu.put(Kind::ZoneDelegation, zone, now());
+    eu.put(Kind::DnsEndpoint, endpoint.clone(), now());
+    eu.start(now());
+    assert_eq!(eu.dig("localtargets-app.cloud.example.com"), "10.0.0.1");
+    assert_eq!(eu.dig(HOST), "10.0.0.1 10.0.0.2");
+    endpoint["spec"]["endpoints"][1]["targets"] = json!(["10.0.0.2"]);
+    eu.put(Kind::DnsEndpoint, endpoint, now());
+    assert_eq!(eu.dig(HOST), "10.0.0.2");
+}
+
 #[test]
 fn an_annotated_ingress_makes_a_gslb_and_keeps_what_users_set() {
     let mut eu = Cluster::new(config("eu", &["eu"], 30));
