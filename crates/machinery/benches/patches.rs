@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 fn main() {
     let rounds = if std::env::args().any(|arg| arg == "--bench") {
-        20_000
+        2_000
     } else {
         1
     };
