@@ -109,10 +109,19 @@ pub fn applies(data: &[u8]) {
         versions: None,
     };
     let _ = apply::track_update(Some(&live), config.clone(), &ctx);
-    if let Ok(once) = apply::apply(Some(live), &config, &ctx)
-        && let Ok(twice) = apply::apply(Some(once.object.clone()), &config, &ctx)
+    let applied = |object: Value| apply::apply(Some(object), &config, &ctx).ok();
+    let Some(mut once) = applied(live).map(|done| done.object) else {
+        return;
+    };
+    // Who applies nothing but empty lists owns nothing. The next one finds an object that nobody owns, and gives what is
+    // there to `before-first-apply`.
+    if once["metadata"]["managedFields"].is_null()
+        && let Some(owned) = applied(once.clone())
     {
-        assert_eq!(twice.object, once.object, "{config}");
+        once = owned.object;
+    }
+    if let Some(twice) = applied(once.clone()) {
+        assert_eq!(twice.object, once, "{config}");
     }
 }
 
