@@ -61,7 +61,10 @@ pub fn requests(data: &[u8]) {
     };
     let method = method.parse().unwrap_or(Method::GET);
     if let Ok(info) = request::parse(&method, path, query) {
-        assert!(!info.is_resource || !info.resource.is_empty(), "{text:?}");
+        // Only a path that leaves the place of the resource empty names none; such a resource is found nowhere.
+        let may_name_none = info.path.contains("//") || info.path.ends_with("/watch");
+        let names_one = !info.is_resource || !info.resource.is_empty();
+        assert!(names_one || may_name_none, "{text:?}");
     }
     let query = query.unwrap_or("");
     let _ = ListOptions::parse(query, true);

@@ -132,14 +132,9 @@ pub fn apply(live: Option<Value>, config: &Value, ctx: &Context<'_>) -> Result<A
     })?;
     let untracked = managers.0.is_empty();
     if untracked {
-        let empty = Value::Object(Map::new());
-        let ctx = Context {
-            manager: BEFORE_FIRST_APPLY,
-            ..*ctx
-        };
-        take_changes(&ctx, &empty, &live, &mut managers)?;
+        own_before_first_apply(&live, ctx, &mut managers)?;
     }
-    let (outcome, mut managers) = merge_or_migrate(&live, config, ctx, managers)?;
+    let (outcome, mut managers) = merge_or_migrate(&live, &old_entries, config, ctx, managers)?;
     let identity = applier(ctx);
     let last = outcome.last.as_ref().map(|(version, set)| (version, set));
     let owned = managers
@@ -266,9 +261,26 @@ fn take_changes(
     Ok(())
 }
 
+/// Notes that all of an object nobody tracked was there before the first apply.
+fn own_before_first_apply(
+    live: &Value,
+    ctx: &Context<'_>,
+    managers: &mut Managers,
+) -> Result<(), Error> {
+    let empty = Value::Object(Map::new());
+    let ctx = Context {
+        manager: BEFORE_FIRST_APPLY,
+        ..*ctx
+    };
+    take_changes(&ctx, &empty, live, managers)
+}
+
 /// Applies; when kubectl's client-side apply set all fields in conflict, takes them over.
+///
+/// `old_entries` are what `managers` were read from.
 fn merge_or_migrate(
     live: &Value,
+    old_entries: &Value,
     config: &Value,
     ctx: &Context<'_>,
     managers: Managers,
@@ -287,22 +299,24 @@ fn merge_or_migrate(
         managers.drop_empty();
         Ok((outcome, managers))
     };
-    let spare = (ctx.manager == KUBECTL && !ctx.force).then(|| managers.clone());
-    match (run(managers, ctx.force), spare) {
-        (Err(Error::Conflicts(conflicts)), Some(managers)) => {
-            let Some(allowed) = last_applied_set(live, ctx) else {
-                return Err(Error::Conflicts(conflicts));
-            };
-            let mut left = conflicts;
-            left.retain(|conflict| !allowed.has(&conflict.path.0));
-            if left.is_empty() {
-                run(managers, true)
-            } else {
-                Err(Error::Conflicts(left))
-            }
-        }
-        (result, _) => result,
+    let conflicts = match run(managers, ctx.force) {
+        Err(Error::Conflicts(conflicts)) if ctx.manager == KUBECTL && !ctx.force => conflicts,
+        result => return result,
+    };
+    let Some(allowed) = last_applied_set(live, ctx) else {
+        return Err(Error::Conflicts(conflicts));
+    };
+    let mut left = conflicts;
+    left.retain(|conflict| !allowed.has(&conflict.path.0));
+    if !left.is_empty() {
+        return Err(Error::Conflicts(left));
     }
+    // The first attempt has changed the managers; to read them again is rarer than to keep a copy.
+    let mut managers = Managers::decode(old_entries).map_err(Error::ManagedFields)?;
+    if managers.0.is_empty() {
+        own_before_first_apply(live, ctx, &mut managers)?;
+    }
+    run(managers, true)
 }
 
 /// The paths that client-side apply set and that still have the values it set.

@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use serde_json::{Map, Value};
+use smol_str::SmolStr;
 
 use crate::quote::{json, quote};
 
@@ -22,9 +23,9 @@ mod set;
 #[derive(Clone, Debug)]
 pub enum PathElement {
     /// A field of an object.
-    Field(Box<str>),
+    Field(SmolStr),
     /// The list item that has these values in its key fields; sorted by field name.
-    Key(Box<[(Box<str>, Value)]>),
+    Key(Box<[(SmolStr, Value)]>),
     /// The list item that is this scalar.
     Value(Value),
     /// The list item at this position.
@@ -62,7 +63,7 @@ impl PathElement {
 
     /// The list item with these key fields, in any order.
     pub fn key<'a>(fields: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
-        let mut fields: Vec<(Box<str>, Value)> = fields
+        let mut fields: Vec<(SmolStr, Value)> = fields
             .into_iter()
             .map(|(name, value)| (name.into(), value))
             .collect();
@@ -98,7 +99,7 @@ impl PathElement {
     /// The form in which the element stands in `managedFields`.
     pub fn encode(&self) -> String {
         match self {
-            Self::Field(name) => format!("f:{name}"),
+            Self::Field(name) => ["f:", name].concat(),
             Self::Value(value) => format!("v:{}", json(value)),
             Self::Index(index) => format!("i:{index}"),
             Self::Key(fields) => {

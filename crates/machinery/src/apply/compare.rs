@@ -93,6 +93,10 @@ impl Diff {
 
 impl Shape<'_> {
     fn diff(self, ty: Ty, old: Option<&Value>, new: Option<&Value>, out: &mut Diff) {
+        // Few of an object's values differ, and telling so needs no schema.
+        if old == new {
+            return;
+        }
         let kinds_differ = match (old, new) {
             (Some(old), Some(new)) => {
                 self.is_untyped(ty) && std::mem::discriminant(old) != std::mem::discriminant(new)

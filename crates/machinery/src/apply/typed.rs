@@ -1,8 +1,9 @@
 //! Values seen through a schema: what a value of a type may be, and how lists name their items.
 
 use serde_json::Value;
+use smol_str::SmolStr;
 
-use crate::fieldpath::PathElement;
+use crate::fieldpath::{PathElement, compare_values};
 use crate::schema::{ListMerge, Scalar, Schema, Struct, Type, TypeId};
 
 /// A schema and the type of its root.
@@ -136,6 +137,32 @@ impl ListShape<'_> {
         }
     }
 
+    /// Whether paths name both items, and alike.
+    pub(super) fn is_same_item(&self, a: &Value, b: &Value) -> bool {
+        match self.merge {
+            ListMerge::Atomic => false,
+            ListMerge::Set => self.is_named(a) && self.is_named(b) && compare_values(a, b).is_eq(),
+            ListMerge::Map { keys } => {
+                let (Value::Object(a), Value::Object(b)) = (a, b) else {
+                    return false;
+                };
+                let mut values = keys.iter().map(|key| {
+                    let (name, default) = (key.name.as_ref(), key.default.as_ref());
+                    (a.get(name).or(default), b.get(name).or(default))
+                });
+                let mut is_named = false;
+                values.all(|values| match values {
+                    (Some(a), Some(b)) => {
+                        is_named = true;
+                        compare_values(a, b).is_eq()
+                    }
+                    (None, None) => true,
+                    _ => false,
+                }) && is_named
+            }
+        }
+    }
+
     /// How paths name `item`.
     pub(super) fn element(&self, item: &Value) -> Result<PathElement, String> {
         match self.merge {
@@ -167,7 +194,7 @@ impl ListShape<'_> {
                 let mut fields = Vec::with_capacity(keys.len());
                 for key in keys {
                     if let Some(value) = map.get(key.name.as_ref()).or(key.default.as_ref()) {
-                        fields.push((key.name.clone(), value.clone()));
+                        fields.push((SmolStr::new(&key.name), value.clone()));
                     }
                 }
                 if fields.is_empty() {

@@ -39,7 +39,10 @@ pub(super) fn apply(
     managers: &mut Managers,
 ) -> Result<Outcome, Error> {
     let mut others_changed = reconcile_all(ctx, managers);
-    let merged = merge(ctx.shape, apply.live, apply.config);
+    let merged = match merge(ctx.shape, apply.live, apply.config) {
+        Some(merged) => Cow::Owned(merged),
+        None => Cow::Borrowed(apply.live),
+    };
     let mut set = field_set(ctx.shape, apply.config);
     set.subtract_recursive(ctx.reset_fields);
     let version = ctx.api_version.to_owned();
@@ -71,7 +74,10 @@ pub(super) fn apply(
         Some(pruned) => {
             // Merging again brings back maps and lists that the configuration wants empty.
             let stored = merge(ctx.shape, &pruned.stored, apply.config);
-            (pruned.owned, Some(stored))
+            (
+                Cow::Owned(pruned.owned),
+                Some(stored.unwrap_or(pruned.stored)),
+            )
         }
         None => (merged, None),
     };
@@ -84,11 +90,17 @@ pub(super) fn apply(
         apply.force,
     )?;
     others_changed |= taken;
-    let stored = stored.unwrap_or(owned);
+    let stored = match stored {
+        Some(stored) => Some(stored),
+        None => match owned {
+            Cow::Owned(owned) => Some(owned),
+            Cow::Borrowed(_) => None,
+        },
+    };
     // Order and nulls of lists and maps may differ without any path having changed.
-    let same = changes.is_same() && crate::fieldpath::same(apply.live, &stored);
+    let is_new = |stored: &Value| !changes.is_same() || !crate::fieldpath::same(apply.live, stored);
     Ok(Outcome {
-        object: (!same).then_some(stored),
+        object: stored.filter(is_new),
         last,
         others_changed,
     })
@@ -245,7 +257,10 @@ fn prune(
         .0
         .iter()
         .filter(|entry| entry.api_version == version);
-    let orphans = owned_here.fold(last.clone(), |left, entry| left.difference(&entry.set));
+    let mut orphans = Cow::Borrowed(last);
+    for entry in owned_here {
+        orphans = Cow::Owned(orphans.difference(&entry.set));
+    }
     if orphans.is_empty() {
         return Ok(None);
     }

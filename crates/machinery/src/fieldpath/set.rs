@@ -240,7 +240,7 @@ impl Set {
     /// The node of the field called `name`, found without making an element of it.
     pub(crate) fn field(&self, name: &str) -> Option<&Node> {
         let order = |node: &Node| match &node.element {
-            PathElement::Field(field) => field.as_ref().cmp(name),
+            PathElement::Field(field) => field.as_str().cmp(name),
             _ => Ordering::Greater,
         };
         let at = self.nodes.binary_search_by(order).ok()?;
