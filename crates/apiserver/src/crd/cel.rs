@@ -11,6 +11,7 @@ mod check;
 pub mod engine;
 mod functions;
 mod rewrite;
+mod unordered;
 pub mod value;
 
 use std::collections::HashMap;
@@ -200,11 +201,15 @@ fn place(
 
 impl Compiled {
     fn new(rule: &Rule, node: &Arc<Node>) -> Self {
-        let program = Expression::compile(&rule.rule, &VARIABLES);
+        let compiled = |source: &str| {
+            let expression = Expression::compile(source, &VARIABLES)?;
+            Ok(expression.at(node, rule.optional_old_self))
+        };
+        let program: Result<Expression, String> = compiled(&rule.rule);
         let uses_old_self = program.as_ref().is_ok_and(|p| p.uses("oldSelf"));
         let message = match rule.message_expression.trim() {
             "" => None,
-            _ => Expression::compile(&rule.message_expression, &VARIABLES).ok(),
+            _ => compiled(&rule.message_expression).ok(),
         };
         let field_path = match rule.field_path.is_empty() {
             true => String::new(),

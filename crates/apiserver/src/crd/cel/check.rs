@@ -10,14 +10,17 @@
 //!
 //! Source: Kubernetes v1.35, apiserver `pkg/cel/openapi`, cel-go `checker`.
 
+use std::sync::Arc;
+
 use kube_cel::cel::IdedExpr;
 use kube_cel::cel::common::ast::{CallExpr, Expr, LiteralValue, SelectExpr, operators};
 
 use super::functions::{COST, COUNT, LOOP, Loop, PRODUCT};
 use super::rewrite::Problem;
+use super::unordered::{self, Shape};
 use super::value::escape;
 use crate::crd::formats::Format;
-use crate::crd::structural::{Additional, JsonType, Node};
+use crate::crd::structural::{Additional, JsonType, ListType, Node};
 
 /// Largest request body, which bounds what the schema does not (bytes).
 const REQUEST_BYTES_MAX: u64 = 3 << 20;
@@ -58,6 +61,8 @@ pub(super) struct Findings<'a> {
     pub(super) cost: u64,
     /// Mistakes, in the order found.
     pub(super) problems: Vec<Problem>,
+    /// Comparisons and sums for which the order of some lists means nothing, by their ids.
+    pub(super) unordered: Vec<(u64, Arc<Shape>)>,
 }
 
 /// Walks an expression in which `self` is a value of `node`.
@@ -78,12 +83,14 @@ pub(super) fn check<'a>(
         is_root,
         scope: vec![("self".to_owned(), this), ("oldSelf".to_owned(), old)],
         problems: Vec::new(),
+        unordered: Vec::new(),
     };
     let (ty, cost) = checker.infer(tree);
     Findings {
         ty: ty.simple(),
         cost,
         problems: checker.problems,
+        unordered: checker.unordered,
     }
 }
 
@@ -100,7 +107,7 @@ pub(super) fn bytes_min(node: &Node) -> u64 {
         Some(JsonType::Boolean) => 4,
         Some(JsonType::Object) => {
             let required = checks.map_or(&[][..], |c| &c.required);
-            let field = |name: &std::sync::Arc<str>| {
+            let field = |name: &Arc<str>| {
                 node.property(name)
                     .map_or(0, |p| name.len() as u64 + 4 + bytes_min(p))
             };
@@ -147,6 +154,7 @@ struct Checker<'a> {
     is_root: bool,
     scope: Vec<(String, Ty<'a>)>,
     problems: Vec<Problem>,
+    unordered: Vec<(u64, Arc<Shape>)>,
 }
 
 impl<'a> Ty<'a> {
@@ -196,6 +204,11 @@ impl<'a> Ty<'a> {
         }
     }
 
+    fn is_unordered_list(&self) -> bool {
+        matches!(self, Ty::Node(node)
+            if node.ty == Some(JsonType::Array) && node.list != ListType::Atomic)
+    }
+
     fn item(&self) -> Ty<'a> {
         match self {
             Ty::List(item, _) => (**item).clone(),
@@ -236,7 +249,7 @@ impl<'a> Checker<'a> {
                 self.scope.pop();
                 (ty, cost.saturating_add(more))
             }
-            Expr::Call(call) => self.call(call),
+            Expr::Call(call) => self.call(tree.id, call),
             Expr::Map(_) | Expr::Struct(_) | Expr::Unspecified => (Ty::Any, 30),
         }
     }
@@ -289,7 +302,7 @@ impl<'a> Checker<'a> {
         Ty::Any
     }
 
-    fn call(&mut self, call: &CallExpr) -> (Ty<'a>, u64) {
+    fn call(&mut self, id: u64, call: &CallExpr) -> (Ty<'a>, u64) {
         if call.func_name == LOOP {
             return self.turns(&call.args);
         }
@@ -307,6 +320,7 @@ impl<'a> Checker<'a> {
             COST | PRODUCT | COUNT => return (first, cost.saturating_sub(1)),
             operators::EQUALS | operators::NOT_EQUALS => {
                 self.same(&call.func_name, &types, false);
+                self.note_unordered(id, &first);
                 cost = cost.saturating_add(lesser(&types) / 10);
                 Ty::Bool
             }
@@ -327,6 +341,10 @@ impl<'a> Checker<'a> {
             },
             operators::INDEX => first.item(),
             operators::OPT_INDEX => self.optional_index(call, &first),
+            operators::ADD if first.is_unordered_list() => {
+                self.note_unordered(id, &first);
+                first
+            }
             operators::ADD
             | operators::SUBSTRACT
             | operators::MULTIPLY
@@ -364,6 +382,15 @@ impl<'a> Checker<'a> {
             _ => operand.item(),
         };
         Ty::Optional(Box::new(inner))
+    }
+
+    /// Notes a comparison or sum whose left side has lists in it whose order means nothing.
+    fn note_unordered(&mut self, id: u64, left: &Ty<'a>) {
+        if let Ty::Node(node) = left
+            && let Some(shape) = unordered::shape(node)
+        {
+            self.unordered.push((id, shape));
+        }
     }
 
     /// Reports operands that are surely of different types.

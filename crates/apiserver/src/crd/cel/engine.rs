@@ -19,8 +19,11 @@ use kube_cel::cel::objects::OptionalValue;
 use kube_cel::cel::parser::Parser;
 use kube_cel::cel::{Context, ExecutionError, IdedExpr, Value};
 
+use super::check;
 use super::functions;
 use super::rewrite;
+use super::unordered::{self, Shape};
+use crate::crd::structural::Node;
 
 /// Longest expression, in bytes (cel-go's limit is 100,000 code points).
 pub const SOURCE_BYTES_MAX: usize = 100_000;
@@ -36,6 +39,8 @@ pub struct Expression {
     tree: IdedExpr,
     /// What every evaluation costs at least.
     base_cost: u64,
+    /// What comparisons and sums look at that do not care for order.
+    shapes: Arc<[Arc<Shape>]>,
     variables: Box<[Box<str>]>,
 }
 
@@ -68,20 +73,20 @@ pub enum Failure {
     Error(String),
 }
 
-/// Budget of the evaluation that runs on this thread.
+/// Budget of the evaluation that runs on this thread, and what its functions look at.
 pub(super) struct Meter {
     left: Cell<u64>,
+    shapes: RefCell<Arc<[Arc<Shape>]>>,
     interrupt: RefCell<Option<Interrupt>>,
     stopped: RefCell<Option<Failure>>,
 }
 
 thread_local! {
-    static METER: Meter = const {
-        Meter {
-            left: Cell::new(0),
-            interrupt: RefCell::new(None),
-            stopped: RefCell::new(None),
-        }
+    static METER: Meter = Meter {
+        left: Cell::new(0),
+        shapes: RefCell::default(),
+        interrupt: RefCell::new(None),
+        stopped: RefCell::new(None),
     };
 }
 
@@ -89,6 +94,7 @@ thread_local! {
 static LIBRARY: LazyLock<Context<'static>> = LazyLock::new(|| {
     let mut ctx = Context::default().with_all();
     functions::register(&mut ctx);
+    unordered::register(&mut ctx);
     ctx
 });
 
@@ -112,8 +118,18 @@ impl Expression {
         Ok(Self {
             tree,
             base_cost,
+            shapes: Arc::default(),
             variables: used,
         })
+    }
+
+    /// The expression as rules at `node` read it: sets and keyed lists compare and add up without regard to order.
+    pub(super) fn at(mut self, node: &Node, optional_old_self: bool) -> Self {
+        if unordered::shape(node).is_some() {
+            let found = check::check(&self.tree, node, false, optional_old_self);
+            self.shapes = unordered::rewrite(&mut self.tree, found.unordered);
+        }
+        self
     }
 
     /// Whether the expression reads the variable.
@@ -140,6 +156,7 @@ impl Expression {
         METER.with(|meter| {
             meter.left.set(limit);
             meter.interrupt.replace(interrupt.cloned());
+            meter.shapes.replace(Arc::clone(&self.shapes));
             meter.stopped.replace(None);
             let result = meter.charge(self.base_cost).and_then(|()| {
                 guarded(|| Value::resolve(&self.tree, &ctx))
@@ -206,6 +223,12 @@ impl Meter {
 /// Takes `cost` from the budget of the running evaluation.
 pub(super) fn charge(cost: u64) -> Result<(), ExecutionError> {
     METER.with(|meter| meter.charge(cost))
+}
+
+/// A shape of the expression that is being evaluated.
+pub(super) fn shape_of_running(number: i64) -> Option<Arc<Shape>> {
+    let number = usize::try_from(number).ok()?;
+    METER.with(|meter| meter.shapes.borrow().get(number).cloned())
 }
 
 /// What is said when the evaluator panics.

@@ -153,7 +153,7 @@ fn type_name(value: &Value) -> &'static str {
 }
 
 /// Bytes of a text, items of a collection.
-fn size(value: &Value) -> u64 {
+pub(super) fn size(value: &Value) -> u64 {
     let n = match value {
         Value::String(text) => text.len(),
         Value::Bytes(bytes) => bytes.len(),
@@ -171,7 +171,8 @@ fn size(value: &Value) -> u64 {
     n as u64
 }
 
-fn units(size: u64) -> u64 {
+/// What touching so much costs.
+pub(super) fn units(size: u64) -> u64 {
     1 + size / 10
 }
 

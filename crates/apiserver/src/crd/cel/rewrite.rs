@@ -177,6 +177,45 @@ fn each_child<'e>(tree: &'e IdedExpr, visit: &mut dyn FnMut(&'e IdedExpr)) {
     }
 }
 
+/// As [`each_child`], to change them.
+pub(super) fn each_child_mut(tree: &mut IdedExpr, visit: &mut dyn FnMut(&mut IdedExpr)) {
+    match &mut tree.expr {
+        Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => {}
+        Expr::Call(call) => {
+            let target = call.target.as_deref_mut();
+            target.into_iter().chain(&mut call.args).for_each(visit);
+        }
+        Expr::Comprehension(c) => {
+            [
+                &mut c.iter_range,
+                &mut c.accu_init,
+                &mut c.loop_cond,
+                &mut c.loop_step,
+                &mut c.result,
+            ]
+            .into_iter()
+            .for_each(visit);
+        }
+        Expr::List(list) => list.elements.iter_mut().for_each(visit),
+        Expr::Map(map) => {
+            for entry in &mut map.entries {
+                if let EntryExpr::MapEntry(entry) = &mut entry.expr {
+                    visit(&mut entry.key);
+                    visit(&mut entry.value);
+                }
+            }
+        }
+        Expr::Select(select) => visit(&mut select.operand),
+        Expr::Struct(s) => {
+            for entry in &mut s.entries {
+                if let EntryExpr::StructField(entry) = &mut entry.expr {
+                    visit(&mut entry.value);
+                }
+            }
+        }
+    }
+}
+
 impl<'a> Rewriter<'a> {
     /// A pass for an expression that may read `variables`.
     pub(super) fn new(variables: &[&str], is_known: &'a dyn Fn(&str) -> bool) -> Self {
@@ -495,7 +534,7 @@ fn text(value: &str) -> IdedExpr {
     node(Expr::Literal(LiteralValue::String(value.into())))
 }
 
-fn integer(value: i64) -> IdedExpr {
+pub(super) fn integer(value: i64) -> IdedExpr {
     node(Expr::Literal(LiteralValue::Int(value.into())))
 }
 
@@ -503,7 +542,7 @@ fn boolean(value: bool) -> IdedExpr {
     node(Expr::Literal(LiteralValue::Boolean(value.into())))
 }
 
-fn call(name: &str, args: Vec<IdedExpr>) -> IdedExpr {
+pub(super) fn call(name: &str, args: Vec<IdedExpr>) -> IdedExpr {
     node(Expr::Call(CallExpr {
         func_name: name.to_owned(),
         target: None,

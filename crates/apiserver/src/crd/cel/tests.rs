@@ -416,3 +416,81 @@ fn rules_that_could_run_forever_are_refused_when_the_definition_is_made() {
         None
     );
 }
+
+#[test]
+fn order_means_nothing_to_sets_and_keyed_lists() {
+    let item = json!({"type": "object", "properties": {
+        "a-b": {"type": "string"}, "n": {"type": "integer"},
+        "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+    }});
+    let set =
+        json!({"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "integer"}});
+    let schema = |rule: &str| {
+        json!({"type": "object", "properties": {
+            "set": set, "other": set,
+            "plain": {"type": "array", "items": {"type": "integer"}},
+            "keyed": {"type": "array", "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["a-b"], "items": item},
+            "lists": {"type": "array", "items": set},
+            "named": {"type": "object", "additionalProperties": set},
+        }, "x-kubernetes-validations": [{"rule": rule}]})
+    };
+    let new = json!({
+        "set": [3, 1, 2], "other": [1, 2, 3], "plain": [3, 1, 2],
+        "keyed": [{"a-b": "y", "n": 2}, {"a-b": "x", "n": 1, "tags": ["q", "p"]}],
+        "lists": [[1, 2], [3, 4]], "named": {"k": [1, 2]},
+    });
+    let old = json!({
+        "set": [1, 2, 3], "other": [1, 2, 3], "plain": [3, 1, 2],
+        "keyed": [{"a-b": "x", "n": 1, "tags": ["p", "q"]}, {"a-b": "y", "n": 2}],
+        "lists": [[2, 1], [4, 3]], "named": {"k": [2, 1]},
+    });
+    for (holds, source) in [
+        (true, "self == oldSelf"),
+        (
+            true,
+            "self.set == oldSelf.set && !(self.set != oldSelf.set)",
+        ),
+        (true, "self.set == self.other && self.set == [1, 2, 3]"),
+        (false, "self.set == [1, 2, 3, 4]"),
+        (false, "self.set == [1, 2, 4]"),
+        // The left side decides.
+        (false, "[1, 2, 3] == self.set"),
+        (false, "self.plain == [1, 2, 3]"),
+        (true, "self.plain == self.set && self.set == self.plain"),
+        (true, "self.set + [2, 5, 5, 4] == [1, 2, 3, 4, 5]"),
+        (
+            true,
+            "(self.set + [5])[3] == 5 && (self.set + self.other).size() == 3",
+        ),
+        (true, "self.keyed == oldSelf.keyed"),
+        (true, "self.keyed.all(k, oldSelf.keyed.exists(o, o == k))"),
+        (
+            true,
+            "(self.keyed + [{'a__dash__b': 'y', 'n': 7}])[0].n == 7",
+        ),
+        (
+            true,
+            "(self.keyed + [{'a__dash__b': 'z', 'n': 7}])[2].a__dash__b == 'z'",
+        ),
+        (
+            false,
+            "self.keyed + [{'a__dash__b': 'y', 'n': 7}] == oldSelf.keyed",
+        ),
+        (
+            true,
+            "self.lists == oldSelf.lists && self.named == oldSelf.named",
+        ),
+        (true, "self.lists[0] == oldSelf.lists[0]"),
+        (false, "self.lists == [[3, 4], [1, 2]]"),
+        (true, "cel.bind(s, self.set, s == self.other)"),
+        (
+            true,
+            "(self.plain.size() > 0 ? self.set : self.other) == self.other",
+        ),
+        (true, "self.plain + [1] == [3, 1, 2, 1]"),
+    ] {
+        let errors = rule(schema(source), new.clone(), Some(old.clone()));
+        assert_eq!(errors.is_empty(), holds, "{source}: {errors:?}");
+    }
+}
