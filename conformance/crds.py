@@ -40,7 +40,9 @@ def documents(path):
 
 
 def files(root, patterns):
-    return sorted({p for pattern in patterns for p in root.glob(pattern) if p.suffix in (".yaml", ".yml")})
+    found = {p for pattern in patterns for p in root.glob(pattern) if p.suffix in (".yaml", ".yml")}
+    # What lies in hidden folders are the fixtures of tests, not examples.
+    return sorted(p for p in found if not any(part.startswith(".") for part in p.relative_to(root).parts))
 
 
 def title(obj):

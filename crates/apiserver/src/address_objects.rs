@@ -157,8 +157,7 @@ async fn send(service: &Service, method: Method, name: &str, body: &Value) -> Re
     let request = Request::builder()
         .method(method)
         .uri(path)
-        .header(http::header::CONTENT_TYPE, "application/json")
-        .header(http::header::USER_AGENT, "kube-apiserver");
+        .header(http::header::CONTENT_TYPE, "application/json");
     match errand::send(service, errand::SERVER, request, body).await {
         // Made or removed by somebody else already is as good.
         Err(status) if matches!(status.code, 404 | 409) => Ok(()),

@@ -286,9 +286,6 @@ async fn request(
     path: &str,
     object: &Value,
 ) -> Result<(), Status> {
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header(http::header::USER_AGENT, "kube-apiserver");
+    let request = Request::builder().method(method).uri(path);
     errand::send(service, errand::SERVER, request, object).await
 }

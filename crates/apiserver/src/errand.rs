@@ -11,6 +11,9 @@ use crate::{access::Identity, service::Service};
 /// Whom the server is when it acts by itself.
 pub(crate) const SERVER: &str = "system:apiserver";
 
+/// The user agent of errands, and so the manager of the fields they set.
+const AGENT: &str = "kube-apiserver";
+
 /// Sends a request in the name of `who`, with all rights; a body that is null is not sent.
 ///
 /// # Errors
@@ -26,6 +29,7 @@ pub(crate) async fn send(
         body => body.to_string().into(),
     };
     let request = request
+        .header(http::header::USER_AGENT, AGENT)
         .extension(Identity::internal(who))
         .body(Full::new(body))
         .map_err(Status::internal)?;

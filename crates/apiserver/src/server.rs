@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+use http::HeaderValue;
+use http::header::USER_AGENT;
 use ipnet::IpNet;
 use jiff::Timestamp;
 use ring::rand::SystemRandom;
@@ -193,12 +195,18 @@ impl Handle {
         Identified {
             service: self.service.clone(),
             identity,
+            agent: None,
         }
     }
 
-    /// A client in this process with all rights, named `name` in managed fields and audit.
+    /// A client in this process with all rights, named `name` in managed fields and audit; a name that no header can carry is
+    /// `unknown` in managed fields.
     pub fn client(&self, name: &str) -> kube::Client {
-        kube::Client::new(self.client_service(Identity::internal(name)), "default")
+        let service = Identified {
+            agent: HeaderValue::from_str(name).ok(),
+            ..self.client_service(Identity::internal(name))
+        };
+        kube::Client::new(service, "default")
     }
 
     /// Where the server listens.
@@ -258,6 +266,8 @@ impl Drop for Handle {
 pub struct Identified {
     service: Service,
     identity: Identity,
+    /// The user agent of requests that name none.
+    agent: Option<HeaderValue>,
 }
 
 impl<B> tower::Service<http::Request<B>> for Identified
@@ -278,6 +288,10 @@ where
 
     fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
         request.extensions_mut().insert(self.identity.clone());
+        if let Some(agent) = &self.agent {
+            let headers = request.headers_mut();
+            headers.entry(USER_AGENT).or_insert_with(|| agent.clone());
+        }
         self.service.call(request)
     }
 }

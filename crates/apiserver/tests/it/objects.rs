@@ -102,6 +102,27 @@ async fn an_object_lives_in_process() {
 }
 
 #[tokio::test]
+async fn fields_belong_to_the_client_that_set_them() {
+    let server = in_process().await;
+    let api: Api<ConfigMap> = Api::default_namespaced(server.client("kube-controller-manager"));
+    let made = api.create(&PostParams::default(), &config_map("a")).await;
+    let entries = made.unwrap().metadata.managed_fields.unwrap();
+    let managers: Vec<_> = entries
+        .iter()
+        .map(|entry| entry.manager.as_deref())
+        .collect();
+    assert_eq!(managers, [Some("kube-controller-manager")]);
+    let named = PostParams {
+        field_manager: Some("ann".into()),
+        ..PostParams::default()
+    };
+    let made = api.create(&named, &config_map("b")).await;
+    let entries = made.unwrap().metadata.managed_fields.unwrap();
+    assert_eq!(entries[0].manager.as_deref(), Some("ann"));
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn an_object_lives_over_the_wire() {
     let (server, client) = over_the_wire().await;
     life_of_an_object(client).await;
