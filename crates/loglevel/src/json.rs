@@ -12,6 +12,7 @@ mod shape;
 use crate::level;
 use crate::notes::{Form, Note, Noted};
 use crate::record::{Record, Source, Span};
+use crate::scan;
 use keys::{Key, key};
 use marks::Marks;
 use shape::Shape;
@@ -169,7 +170,7 @@ impl<'a> Members<'a> {
 
     #[inline(always)]
     fn skip_scalar(&mut self) {
-        self.at = self.marks.delimiter(self.at).unwrap_or(self.line.len());
+        self.at = scan::scalar_end(self.line, self.at);
     }
 
     /// Steps over an object or array of any depth, by counting; strings are stepped over whole.

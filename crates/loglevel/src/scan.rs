@@ -80,6 +80,34 @@ pub(crate) fn skip_spaces(line: &[u8], mut at: usize) -> usize {
     at
 }
 
+/// The end of the JSON number or literal from `at`: the next comma, closing bracket or brace, blank or control character.
+///
+/// Most have less than eight bytes, so that they are not worth a mark for every byte of the line.
+#[inline(always)]
+pub(crate) fn scalar_end(line: &[u8], mut at: usize) -> usize {
+    const COMMA: u64 = LOW * b',' as u64;
+    const BRACE: u64 = LOW * b'}' as u64;
+    // With this bit set, `]` is `}`.
+    const BRACKET_BIT: u64 = LOW * (b'}' - b']') as u64;
+    while let Some(word) = load(line, at) {
+        let closes = zero_bytes((word | BRACKET_BIT) ^ BRACE);
+        let hits = zero_bytes(word ^ COMMA) | closes | up_to_space(word);
+        if hits != 0 {
+            return at + (hits.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    let ends = |byte: &u8| *byte <= b' ' || matches!(byte, b',' | b']' | b'}');
+    let rest = line.get(at..).unwrap_or(&[]);
+    at + rest.iter().position(ends).unwrap_or(rest.len())
+}
+
+/// A mask with the high bit of each byte set that is a space or less, exact as that of [`zero_bytes`].
+#[inline(always)]
+fn up_to_space(word: u64) -> u64 {
+    word.wrapping_sub(LOW * (b' ' as u64 + 1)) & !word & HIGH
+}
+
 const SPACE: u64 = LOW * b' ' as u64;
 const TAB: u64 = LOW * b'\t' as u64;
 

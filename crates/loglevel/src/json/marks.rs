@@ -1,4 +1,4 @@
-//! Where quotes and delimiters of a JSON text stand, found sixty-four bytes at a time.
+//! Where the quotes of a JSON text stand, found sixty-four bytes at a time.
 //!
 //! A search for the next quote costs a call and a mispredicted branch for every string; a line of log has twenty to
 //! forty of them. A block of sixty-four bytes is compared whole instead, into one bit per byte, and the next quote is
@@ -18,8 +18,6 @@ pub(crate) struct Marks<'a> {
     block: usize,
     /// Quotes without a backslash that escapes them.
     quotes: u64,
-    /// Bytes that end a number or literal: comma, closing bracket or brace, blank or control character.
-    delimiters: u64,
     /// 1 when the first byte behind the block is escaped.
     escapes_next: u64,
 }
@@ -32,7 +30,6 @@ impl<'a> Marks<'a> {
             text,
             block: start,
             quotes: 0,
-            delimiters: 0,
             escapes_next: 0,
         };
         marks.read();
@@ -42,21 +39,10 @@ impl<'a> Marks<'a> {
     /// The first quote at or after `at` that is not escaped. `at` must not be smaller than in an earlier call.
     #[inline(always)]
     pub(crate) fn quote(&mut self, at: usize) -> Option<usize> {
-        self.first(at, |marks| marks.quotes)
-    }
-
-    /// The first delimiter at or after `at`, wherever it stands. `at` must not be smaller than in an earlier call.
-    #[inline(always)]
-    pub(crate) fn delimiter(&mut self, at: usize) -> Option<usize> {
-        self.first(at, |marks| marks.delimiters)
-    }
-
-    #[inline(always)]
-    fn first(&mut self, at: usize, mask: impl Fn(&Self) -> u64) -> Option<usize> {
         let mut offset = at.wrapping_sub(self.block);
         loop {
             if offset < BLOCK {
-                let left = mask(self) >> offset;
+                let left = self.quotes >> offset;
                 if left != 0 {
                     return Some(self.block + offset + left.trailing_zeros() as usize);
                 }
@@ -85,7 +71,6 @@ impl<'a> Marks<'a> {
             None => last(self.text, self.block),
         };
         self.quotes = found.quotes & !escaped(found.backslashes, &mut self.escapes_next);
-        self.delimiters = found.delimiters;
     }
 }
 
@@ -94,7 +79,6 @@ impl<'a> Marks<'a> {
 struct Found {
     quotes: u64,
     backslashes: u64,
-    delimiters: u64,
 }
 
 /// The marks of the bytes from `start` to the end of the text, which are fewer than a block.
@@ -110,7 +94,6 @@ fn last(text: &[u8], start: usize) -> Found {
         return Found {
             quotes: shifted(found.quotes),
             backslashes: shifted(found.backslashes),
-            delimiters: shifted(found.delimiters),
         };
     }
     let mut block = [b'x'; BLOCK];
@@ -145,12 +128,8 @@ fn find(block: &[u8; BLOCK]) -> Found {
         let bytes = u8x16::new(*lane);
         let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
         let bits = |hits: u8x16| u64::from(hits.to_bitmask()) << (LANE * n_lane);
-        // With this bit set, `]` is `}`.
-        let closes = (bytes | u8x16::splat(b'}' - b']')).simd_eq(u8x16::splat(b'}'));
-        let blanks = bytes.min(u8x16::splat(b' ')).simd_eq(bytes);
         found.quotes |= bits(is(b'"'));
         found.backslashes |= bits(is(b'\\'));
-        found.delimiters |= bits(closes | blanks | is(b','));
     }
     found
 }

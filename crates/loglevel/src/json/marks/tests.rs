@@ -7,14 +7,11 @@ proptest! {
     fn marks_are_what_a_walk_byte_by_byte_finds(text in "[a\\\\\", \\]}é]{0,300}", start in 0usize..100) {
         let text = text.as_bytes();
         let start = start.min(text.len());
-        let (mut quotes, mut delimiters) = (Vec::new(), Vec::new());
+        let mut quotes = Vec::new();
         let mut is_escaped = false;
         for (at, byte) in text.iter().enumerate().skip(start) {
             if *byte == b'"' && !is_escaped {
                 quotes.push(at);
-            }
-            if b", ]}".contains(byte) {
-                delimiters.push(at);
             }
             is_escaped = *byte == b'\\' && !is_escaped;
         }
@@ -22,7 +19,6 @@ proptest! {
         for at in start..text.len() + 2 {
             let next = |places: &[usize]| places.iter().copied().find(|place| *place >= at);
             prop_assert_eq!(Marks::new(text, start).quote(at), next(&quotes));
-            prop_assert_eq!(Marks::new(text, start).delimiter(at), next(&delimiters));
         }
         let (mut marks, mut found) = (Marks::new(text, start), Vec::new());
         while let Some(at) = marks.quote(found.last().map_or(start, |last| last + 1)) {
@@ -39,6 +35,5 @@ proptest! {
         let found = find(&block);
         prop_assert_eq!(found.quotes, where_is(|byte| byte == b'"'));
         prop_assert_eq!(found.backslashes, where_is(|byte| byte == b'\\'));
-        prop_assert_eq!(found.delimiters, where_is(|byte| byte <= b' ' || b",]}".contains(&byte)));
     }
 }
