@@ -60,6 +60,9 @@ pub enum Error {
 pub trait Publish: Send + Sync {
     /// Makes `changes` in the given order, visible together; returns what was refused.
     fn publish(&self, changes: Vec<Change>) -> Vec<Error>;
+
+    /// What is answered now; before the first publication what is remembered from before a restart, if anything is.
+    fn served(&self) -> Arc<Catalog>;
 }
 
 /// An immutable picture of all zones.
@@ -145,8 +148,8 @@ impl Catalog {
         (next, errors)
     }
 
-    /// The picture with whole zones put in place of others of their names.
-    pub(crate) fn with_zones(&self, zones: impl IntoIterator<Item = Zone>) -> Catalog {
+    /// The picture with whole zones put in place of others of their names, such as those of [`crate::snapshot::decode`].
+    pub fn with_zones(&self, zones: impl IntoIterator<Item = Zone>) -> Catalog {
         let mut next = self.clone();
         for zone in zones {
             next.zones.insert(Arc::from(zone.apex().wire()), zone);
@@ -316,6 +319,10 @@ impl Zones {
 }
 
 impl Publish for Zones {
+    fn served(&self) -> Arc<Catalog> {
+        self.snapshot()
+    }
+
     fn publish(&self, changes: Vec<Change>) -> Vec<Error> {
         // Whoever panicked while holding it had not published, so the current picture is whole.
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);

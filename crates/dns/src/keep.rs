@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::catalog::{Change, Error as Refused, Publish, Zones};
+use crate::catalog::{Catalog, Change, Error as Refused, Publish, Zones};
 use crate::snapshot::{self, OCTETS_MAX};
 
 /// How old remembered zones may become. A secondary server gives its copy up after SOA's expire time; k8gb's is the same day.
@@ -100,6 +100,10 @@ impl Publish for Keeper {
         self.shared.lock().dirty = true;
         self.shared.changed.notify_one();
         refused
+    }
+
+    fn served(&self) -> Arc<Catalog> {
+        self.shared.zones.snapshot()
     }
 }
 

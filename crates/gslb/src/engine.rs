@@ -23,7 +23,11 @@ use std::{
     sync::Arc,
 };
 
-use flotilla_dns::{catalog, name::Name, zone::Entry};
+use flotilla_dns::{
+    catalog::{self, Catalog},
+    name::Name,
+    zone::Entry,
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -150,6 +154,8 @@ pub struct Engine {
     dns_sources: BTreeSet<Key>,
     /// When to decide a Gslb again although nothing happens.
     due: BTreeSet<(Timestamp, GslbId)>,
+    /// What was answered before a restart, as long as a host waits for its first answer after it.
+    recalled: Option<Arc<Catalog>>,
     changes: Vec<catalog::Change>,
     effects: Vec<Effect>,
     n_decisions: u64,
@@ -191,10 +197,17 @@ impl Engine {
             legacy_phases: BTreeMap::new(),
             dns_sources: BTreeSet::new(),
             due: BTreeSet::new(),
+            recalled: None,
             changes: Vec::new(),
             effects: Vec::new(),
             n_decisions: 0,
         }
+    }
+
+    /// Goes on with what was answered before a restart, where there is nothing better.
+    pub fn recalling(mut self, answers: Arc<Catalog>) -> Engine {
+        self.recalled = Some(answers);
+        self
     }
 
     /// Takes in what happened; nothing is decided yet.
@@ -289,6 +302,7 @@ impl Engine {
         for key in std::mem::take(&mut self.dirty_endpoints) {
             self.settle_endpoint(&key);
         }
+        self.settle_recalled();
         for key in std::mem::take(&mut self.dirty_legacy) {
             // Whoever reads that one has moved finds everything else written, or on its way.
             for legacy in [true, false] {

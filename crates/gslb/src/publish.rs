@@ -2,7 +2,7 @@
 //!
 //! A [`Book`] holds the records each source wants under each name, and turns a source's new wishes into the few
 //! [`Change`]s that matter. Sources rank: what this controller decided itself wins over a DNSEndpoint somebody else
-//! wrote, and of two DNSEndpoints the one that comes first by namespace and name wins (the peer's DNS server picks one
+//! wrote, that one over what was answered before a restart, and of two DNSEndpoints the one that comes first by namespace and name wins (the peer's DNS server picks one
 //! at random).
 
 mod records;
@@ -32,6 +32,8 @@ pub enum Source {
     Decision(GslbId),
     /// A DNSEndpoint written by somebody else, or by us before a restart.
     Endpoint(Key),
+    /// What our DNS server answered before a restart.
+    Recalled,
 }
 
 /// What sources want at one name, earlier sources first.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use flotilla_api::DnsEndpointSpec;
-use flotilla_dns::zone::Entry;
+use flotilla_dns::{name::Name, zone::Entry};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -248,6 +248,31 @@ impl Engine {
             }
         }
         let changes = self.book.set(&source, wanted);
+        self.changes.extend(changes);
+    }
+
+    /// A host that waits for a peer is answered as before the restart meanwhile, where no DNSEndpoint says more: it may not have
+    /// been written any more when the process was killed.
+    pub(super) fn settle_recalled(&mut self) {
+        let Some(recalled) = self.recalled.take() else {
+            return;
+        };
+        let mut wanted = Vec::new();
+        for decision in self.decisions.values().filter(|it| it.is_waiting()) {
+            self.recalled = Some(recalled.clone());
+            let resolved = &decision.resolved;
+            for (host, decided) in decision.hosts.iter().filter(|(_, it)| it.waiting) {
+                let entry = resolved.places.get(host).and_then(|place| {
+                    let zone = recalled.zone(&Name::parse(&decided.zone).ok()?)?;
+                    Some((place.name.clone(), zone.entry(&place.name)?))
+                });
+                let good = entry.filter(|(_, entry)| {
+                    !entry.sets.is_empty() && !decided.is_stale(entry, &resolved.addresses)
+                });
+                wanted.extend(good.map(|(name, entry)| (name, Arc::new(entry))));
+            }
+        }
+        let changes = self.book.set(&Source::Recalled, wanted);
         self.changes.extend(changes);
     }
 

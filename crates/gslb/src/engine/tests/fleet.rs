@@ -3,13 +3,14 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::IpAddr,
-    sync::Arc,
 };
 
 use flotilla_dns::{
-    catalog::Change as DnsChange,
+    catalog::{Catalog, Change as DnsChange},
+    name::Name,
     record::Data,
-    zone::{Entry, Settings},
+    snapshot,
+    zone::{Entry, Zone},
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -34,6 +35,10 @@ pub(super) const HOST: &str = "app.cloud.example.com";
 pub(super) const TIMEOUT_MS: i64 = 2_000;
 /// Time between reports to the API server, where they come later than answers.
 const REPORT_MS: i64 = 900;
+/// The lists of one start come within so long, in any order.
+const LISTS_MS: u64 = 300;
+/// Time between two looks at whether the snapshot on disk is outdated.
+const SAVE_MS: i64 = 130;
 
 /// The settings of a cluster in the fleet `tags`.
 pub(super) fn config(tag: &str, tags: &[&str], poll_seconds: u64) -> Config {
@@ -61,8 +66,15 @@ pub(super) struct Cluster {
     pub(super) tag: String,
     pub(super) engine: Engine,
     pub(super) objects: BTreeMap<(Kind, Key), Value>,
-    pub(super) records: BTreeMap<String, Entry>,
-    pub(super) zones: BTreeMap<String, Settings>,
+    /// What its DNS server answers with.
+    dns: Catalog,
+    /// The snapshot on its disk, and whether it is outdated.
+    disk: Option<Vec<u8>>,
+    dirty: bool,
+    /// What it answered with when its process started.
+    recalled: Catalog,
+    /// The kinds whose objects it has been told; all but for a while after a start without an API server.
+    listed: BTreeSet<Kind>,
     pub(super) hosts: BTreeMap<String, String>,
     pub(super) peers: BTreeMap<String, BTreeMap<String, Vec<IpAddr>>>,
     pub(super) names: BTreeSet<String>,
@@ -91,8 +103,11 @@ impl Cluster {
             tag: config.geo_tag.clone(),
             engine: Engine::new(config),
             objects: BTreeMap::new(),
-            records: BTreeMap::new(),
-            zones: BTreeMap::new(),
+            dns: Catalog::default(),
+            disk: None,
+            dirty: false,
+            recalled: Catalog::default(),
+            listed: BTreeSet::new(),
             hosts: BTreeMap::new(),
             peers: BTreeMap::new(),
             names: BTreeSet::new(),
@@ -111,16 +126,25 @@ impl Cluster {
 
     /// Lists every kind, as watches do when they start.
     pub(super) fn start(&mut self, now: Timestamp) {
-        for kind in Kind::ALL {
-            let objects = self
-                .objects
-                .iter()
-                .filter(|((k, _), _)| *k == kind)
-                .map(|(_, o)| o.clone());
-            let listed = Change::Listed(objects.collect());
-            self.engine.take(Input::Watch(kind, listed));
-        }
+        Kind::ALL.into_iter().for_each(|kind| self.list(kind));
         self.settle(now);
+    }
+
+    /// Lists one kind.
+    fn list(&mut self, kind: Kind) {
+        self.listed.insert(kind);
+        let objects = self
+            .objects
+            .iter()
+            .filter(|((k, _), _)| *k == kind)
+            .map(|(_, o)| o.clone());
+        let listed = Change::Listed(objects.collect());
+        self.engine.take(Input::Watch(kind, listed));
+    }
+
+    /// Whether its process does not know all objects yet.
+    pub(super) fn is_blind(&self) -> bool {
+        self.listed.len() < Kind::ALL.len()
     }
 
     /// Puts an object as a user would and lets the engine see it.
@@ -139,8 +163,10 @@ impl Cluster {
                 json!(format!("2026-01-01T00:00:{:02}Z", self.n_objects % 60));
         }
         self.objects.insert((kind, key), object.clone());
-        self.engine.take(Input::Watch(kind, Change::Put(object)));
-        self.settle(now);
+        if self.listed.contains(&kind) {
+            self.engine.take(Input::Watch(kind, Change::Put(object)));
+            self.settle(now);
+        }
     }
 
     pub(super) fn delete(&mut self, kind: Kind, key: &Key, now: Timestamp) {
@@ -215,12 +241,32 @@ impl Cluster {
         self.settle(now);
     }
 
+    /// Writes the snapshot when it is outdated.
+    fn save(&mut self, now: Timestamp) {
+        if std::mem::take(&mut self.dirty) {
+            let file = snapshot::encode(&self.dns, unix_seconds(now)).unwrap();
+            self.disk = Some(file);
+        }
+    }
+
+    /// The DNS server starts with what is on disk.
+    fn recall(&mut self) {
+        if let Some(file) = &self.disk {
+            let zones = snapshot::decode(file).unwrap();
+            self.dns = self.dns.with_zones(zones);
+            self.recalled = self.dns.clone();
+            let engine = Engine::new(self.engine.config().clone());
+            self.engine = engine.recalling(self.recalled.clone().into());
+        }
+    }
+
     /// The process dies: what it knew, answered and had not written is gone; what it wrote is not.
     fn die(&mut self) {
         let mut next = Cluster::new(self.engine.config().clone());
         next.objects = std::mem::take(&mut self.objects);
         next.n_objects = self.n_objects;
         next.reports_later = self.reports_later;
+        next.disk = self.disk.take();
         next.changed = true;
         *self = next;
     }
@@ -231,7 +277,7 @@ impl Cluster {
                 self.changed = true;
                 self.n_published.0 += 1;
                 self.n_published.1 += changes.len();
-                changes.into_iter().for_each(|change| self.publish(change));
+                self.publish(changes);
             }
             Effect::Write(target, action) => self.write(&target, action),
             Effect::Say {
@@ -268,32 +314,21 @@ impl Cluster {
         }
     }
 
-    fn publish(&mut self, change: DnsChange) {
-        match change {
-            DnsChange::Zone(settings) => {
-                self.zones.insert(settings.apex.to_string(), settings);
-            }
-            DnsChange::RetainZones(apexes) => {
-                let kept = apexes.iter().map(ToString::to_string).collect::<Vec<_>>();
-                self.zones.retain(|apex, _| kept.contains(apex));
-            }
-            DnsChange::RemoveZone(apex) => {
-                self.zones.remove(&apex.to_string());
-            }
-            // It only says why there is nothing.
-            DnsChange::Set { name, entry, .. } if entry.sets.is_empty() && entry.why.is_some() => {
-                self.withdrawn.insert(name.to_string());
-                self.records.remove(&name.to_string());
-            }
-            DnsChange::Set { name, entry, .. } => {
-                self.records
-                    .insert(name.to_string(), Arc::unwrap_or_clone(entry));
-            }
-            DnsChange::Remove { name, .. } => {
-                self.withdrawn.insert(name.to_string());
-                self.records.remove(&name.to_string());
+    fn publish(&mut self, changes: Vec<DnsChange>) {
+        for change in &changes {
+            match change {
+                // An entry without records only says why there are none.
+                DnsChange::Set { name, entry, .. } if entry.sets.is_empty() => {
+                    self.withdrawn.insert(name.to_string());
+                }
+                DnsChange::Remove { name, .. } => {
+                    self.withdrawn.insert(name.to_string());
+                }
+                _ => {}
             }
         }
+        self.dns = self.dns.with(changes).0;
+        self.dirty = true;
     }
 
     fn write(&mut self, target: &Target, action: Action) {
@@ -354,14 +389,25 @@ impl Cluster {
         self.engine.take(Input::Watch(at.0, Change::Put(object)));
     }
 
+    /// What this cluster's DNS server has at a name, if there are records.
+    pub(super) fn record(&self, name: &str) -> Option<Entry> {
+        record(&self.dns, name)
+    }
+
+    /// What it had there when its process started.
+    pub(super) fn recalled(&self, name: &str) -> Option<Entry> {
+        record(&self.recalled, name)
+    }
+
+    /// A zone that this cluster's DNS server has.
+    pub(super) fn zone(&self, apex: &str) -> Option<&Zone> {
+        self.dns.zone(&Name::parse(apex).unwrap())
+    }
+
     /// The addresses this cluster's DNS server has for a name.
     pub(super) fn addresses(&self, name: &str, family: Family) -> Vec<IpAddr> {
-        let sets = self
-            .records
-            .get(name)
-            .map(|entry| entry.sets.as_slice())
-            .unwrap_or_default();
-        let data = sets.iter().flat_map(|set| &set.data);
+        let entry = self.record(name).unwrap_or_default();
+        let data = entry.sets.iter().flat_map(|set| &set.data);
         let mut ips: Vec<IpAddr> = data
             .filter_map(|data| match data {
                 Data::A(ip) => Some(IpAddr::V4(*ip)),
@@ -376,7 +422,7 @@ impl Cluster {
 
     /// What this cluster's DNS server says about whom it sees.
     pub(super) fn sight(&self, host: &str) -> Sighting {
-        let text = self.records.get(&sight::name(host)).and_then(|entry| {
+        let text = self.record(&sight::name(host)).and_then(|entry| {
             match entry.sets.first()?.data.first()? {
                 Data::Txt(parts) => String::from_utf8(parts.concat()).ok(),
                 _ => None,
@@ -398,6 +444,17 @@ impl Cluster {
     pub(super) fn status(&self, key: &Key) -> &Value {
         &self.objects[&(Kind::Gslb, key.clone())]["status"]
     }
+}
+
+fn record(dns: &Catalog, name: &str) -> Option<Entry> {
+    let name = Name::parse(name).unwrap();
+    let mut zones = dns.zones().into_iter();
+    let entry = zones.find_map(|zone| zone.entry(&name));
+    entry.filter(|entry| !entry.sets.is_empty())
+}
+
+fn unix_seconds(now: Timestamp) -> u64 {
+    now.as_second().try_into().unwrap()
 }
 
 /// The objects of an application: Service, slice, Ingress with an address.
@@ -500,8 +557,19 @@ enum Happening {
     Report {
         cluster: String,
     },
+    /// Time to write the snapshot.
+    Save {
+        cluster: String,
+    },
+    /// The process starts; its API server is there after a while.
     Start {
         cluster: String,
+        away_ms: i64,
+    },
+    /// A watch of a process that started has its first list.
+    Listed {
+        cluster: String,
+        kind: Kind,
     },
 }
 
@@ -572,12 +640,16 @@ impl Fleet {
         self.queue.insert((at, self.sequence), happening);
     }
 
-    fn reaches(&mut self, from: &str, to: &str) -> bool {
+    fn random(&mut self) -> u64 {
         // xorshift64: enough for losing packets.
         self.entropy ^= self.entropy << 13;
         self.entropy ^= self.entropy >> 7;
         self.entropy ^= self.entropy << 17;
-        let lost = self.loss > 0 && (self.entropy & 0xff) < u64::from(self.loss);
+        self.entropy
+    }
+
+    fn reaches(&mut self, from: &str, to: &str) -> bool {
+        let lost = (self.random() & 0xff) < u64::from(self.loss);
         let up = !self.down.contains(from) && !self.down.contains(to);
         up && !lost && !self.cuts.contains(&(from.to_owned(), to.to_owned()))
     }
@@ -702,7 +774,15 @@ impl Fleet {
                 }
                 self.at(REPORT_MS, Happening::Report { cluster });
             }
-            Happening::Start { cluster } => self.start(&cluster),
+            Happening::Save { cluster } => {
+                let now = self.now;
+                if !self.down.contains(&cluster) {
+                    self.cluster(&cluster).save(now);
+                }
+                self.at(SAVE_MS, Happening::Save { cluster });
+            }
+            Happening::Start { cluster, away_ms } => self.start(&cluster, away_ms),
+            Happening::Listed { cluster, kind } => self.listed(&cluster, kind),
         }
     }
 
@@ -813,9 +893,16 @@ impl Fleet {
         }
     }
 
-    /// Kills a cluster's process, which is started again after a while.
-    pub(super) fn kill(&mut self, tag: &str, down_ms: i64) {
-        if !self.down.insert(tag.to_owned()) {
+    /// From now on every cluster keeps a snapshot of its answers on disk.
+    pub(super) fn keep_snapshots(&mut self) {
+        for tag in self.clusters.keys().cloned().collect::<Vec<_>>() {
+            self.at(SAVE_MS, Happening::Save { cluster: tag });
+        }
+    }
+
+    /// Kills a cluster's process, which is started again after a while, and has its API server some time after that.
+    pub(super) fn kill(&mut self, tag: &str, down_ms: i64, away_ms: i64) {
+        if self.clusters[tag].is_blind() || !self.down.insert(tag.to_owned()) {
             return;
         }
         self.queue
@@ -824,14 +911,29 @@ impl Fleet {
         self.n_killed_in_between += usize::from(in_between);
         self.cluster(tag).die();
         let cluster = tag.to_owned();
-        self.at(down_ms, Happening::Start { cluster });
+        self.at(down_ms, Happening::Start { cluster, away_ms });
     }
 
-    fn start(&mut self, tag: &str) {
-        if self.down.remove(tag) {
-            let now = self.now;
+    fn start(&mut self, tag: &str, away_ms: i64) {
+        if !self.down.remove(tag) {
+            return;
+        }
+        self.started.insert(tag.to_owned(), self.now);
+        self.cluster(tag).recall();
+        for kind in Kind::ALL {
+            let late_ms = i64::try_from(self.random() % LISTS_MS).unwrap();
+            let cluster = tag.to_owned();
+            self.at(away_ms + late_ms, Happening::Listed { cluster, kind });
+        }
+    }
+
+    fn listed(&mut self, tag: &str, kind: Kind) {
+        let now = self.now;
+        let cluster = self.cluster(tag);
+        cluster.list(kind);
+        cluster.settle(now);
+        if !cluster.is_blind() {
             self.started.insert(tag.to_owned(), now);
-            self.cluster(tag).start(now);
         }
     }
 

@@ -39,7 +39,7 @@ use crate::{key::Key, kinds::Kind, view::Family};
 
 /// Weights as the DNS server draws by them, with the addresses each share has.
 fn shares(fleet: &Fleet, tag: &str) -> Vec<(u32, usize)> {
-    match &fleet.clusters[tag].records[HOST].sets[0].order {
+    match &fleet.clusters[tag].record(HOST).unwrap().sets[0].order {
         Order::Weighted { groups, .. } => groups
             .iter()
             .map(|group| (group.weight, usize::from(group.n_records)))
@@ -134,7 +134,7 @@ fn extra_weights_of_zero_take_nobody_out() {
 #[test]
 fn extra_d9_a_geoip_host_is_published_with_all_addresses_for_the_server_to_choose_from() {
     let fleet = fleet(json!({"type": "geoip"}), "HHU");
-    let set = &fleet.clusters["za"].records[HOST].sets[0];
+    let set = &fleet.clusters["za"].record(HOST).unwrap().sets[0];
     assert_eq!((&set.order, set.data.len()), (&Order::Nearest, 2));
 }
 
@@ -153,7 +153,7 @@ fn extra_k8gb_300_a_zone_deleted_while_the_provider_is_away_can_be_let_go() {
     us.put(Kind::ZoneDelegation, zone, now);
     fleet.run(60_000, &mut |_| {});
     let us = &fleet.clusters["us"];
-    assert!(us.objects.contains_key(&key) && us.zones.contains_key(ZONE));
+    assert!(us.objects.contains_key(&key) && us.zone(ZONE).is_some());
     let mut zone = us.objects[&key].clone();
     zone["spec"]["doFinalize"] = json!(false);
     let now = fleet.now;

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
 
-use super::fleet::{Cluster, Fleet, HOST, TIMEOUT_MS, application, gslb, set_ready};
+use super::fleet::{Cluster, Fleet, HOST, TIMEOUT_MS, ZONE, application, gslb, set_ready};
 use super::scenarios::app;
 use crate::{kinds::Kind, select::Reason, view::Family};
 
@@ -21,6 +21,8 @@ const ADDRESSES: [&str; 3] = ["10.0.0.1", "10.1.0.1", "10.2.0.1"];
 const POLL_SECONDS: u64 = 5;
 /// Histories in each run.
 const RUNS: u64 = 250;
+/// How long an API server stays away from a process that started.
+const AWAY_MS_MAX: i64 = 20_000;
 /// Steps of one history.
 const STEPS: usize = 12;
 
@@ -98,6 +100,13 @@ fn check(fleet: &Fleet, truth: &Truth, hold_seconds: i64, problems: &mut BTreeSe
             continue;
         }
         let answer = cluster.addresses(HOST, Family::V4);
+        if cluster.is_blind() {
+            // What was answered before stays, whatever came of anybody since.
+            if cluster.record(HOST) != cluster.recalled(HOST) {
+                problems.insert(format!("{tag} forgets what it answered before"));
+            }
+            continue;
+        }
         for (index, owner) in FLEET.into_iter().enumerate() {
             let ip: IpAddr = ADDRESSES[index].parse().unwrap();
             if !answer.contains(&ip) || truth.healthy[owner] {
@@ -106,15 +115,16 @@ fn check(fleet: &Fleet, truth: &Truth, hold_seconds: i64, problems: &mut BTreeSe
             if owner == tag {
                 problems.insert(format!("{tag} answers with itself while unhealthy"));
             }
-            // A process that was killed knows what was written, until it has asked the others.
-            let started = fleet.started.get(tag).copied();
+            // A process that was killed knows what was written, until it has asked the others; and vouches for what it did
+            // before, until its API server is back.
+            let started = [tag.as_str(), owner].map(|tag| fleet.started.get(tag));
             let since = truth.until.get(owner).map(|until| {
-                fleet
-                    .now
-                    .duration_since(started.unwrap_or(*until).max(*until))
+                let from = started.into_iter().flatten().fold(*until, |a, b| a.max(*b));
+                fleet.now.duration_since(from)
             });
             let stale = since.is_none_or(|since| since > oldest);
-            if stale && !is_unwitnessed(cluster, owner) {
+            let vouches = fleet.clusters[owner].is_blind() && !fleet.down.contains(owner);
+            if stale && !vouches && !is_unwitnessed(cluster, owner) {
                 problems.insert(format!(
                     "{tag} answers with {owner}, unhealthy for {since:?}"
                 ));
@@ -126,11 +136,12 @@ fn check(fleet: &Fleet, truth: &Truth, hold_seconds: i64, problems: &mut BTreeSe
                 .decision(id)
                 .is_none_or(crate::decide::Decision::is_waiting)
         });
-        if answer.is_empty() && truth.healthy[tag] && !waiting {
+        let had = cluster.recalled(HOST).is_some();
+        if answer.is_empty() && truth.healthy[tag] && (had || !waiting) {
             problems.insert(format!("{tag} is healthy and answers nothing"));
         }
         let local = cluster.dig("localtargets-app.cloud.example.com");
-        if local.is_empty() == truth.healthy[tag] && !cluster.zones.is_empty() {
+        if local.is_empty() == truth.healthy[tag] && cluster.zone(ZONE).is_some() {
             problems.insert(format!("{tag} vouches for {local:?}"));
         }
     }
@@ -143,16 +154,22 @@ enum Plot {
     Weather,
     /// The same, and processes are killed between an answer and its report to the API server, or in the middle of that.
     Kills,
+    /// The same, and a process that starts answers from its disk while its API server is away and the others go on.
+    Snapshots,
 }
 
 /// Kills a process: at once, or within its next report.
-fn kill(fleet: &mut Fleet, rng: &mut StdRng) {
+fn kill(fleet: &mut Fleet, plot: Plot, rng: &mut StdRng) {
     let tag = FLEET[rng.random_range(0..3)];
     if !fleet.down.contains(tag) && rng.random() {
         let now = fleet.now;
         fleet.cluster(tag).report(rng.random_range(0..4), now);
     }
-    fleet.kill(tag, rng.random_range(1..6_000));
+    let away_ms = match plot {
+        Plot::Snapshots => rng.random_range(0..AWAY_MS_MAX),
+        Plot::Weather | Plot::Kills => 0,
+    };
+    fleet.kill(tag, rng.random_range(1..6_000), away_ms);
 }
 
 /// Whether what a cluster wrote is what it answers.
@@ -194,8 +211,11 @@ fn history(seed: u64, plot: Plot) -> (BTreeSet<String>, usize) {
         object["metadata"]["annotations"] = annotations.clone();
         cluster.put(Kind::Gslb, object, now);
     }
-    if plot == Plot::Kills {
+    if plot != Plot::Weather {
         fleet.report_later();
+    }
+    if plot == Plot::Snapshots {
+        fleet.keep_snapshots();
     }
     for _ in 0..STEPS {
         match rng.random_range(0..8) {
@@ -219,16 +239,16 @@ fn history(seed: u64, plot: Plot) -> (BTreeSet<String>, usize) {
             _ => {}
         }
         check(&fleet, &truth, hold, &mut problems);
-        if plot == Plot::Kills && rng.random_range(0..3) == 0 {
-            kill(&mut fleet, &mut rng);
+        if plot != Plot::Weather && rng.random_range(0..3) == 0 {
+            kill(&mut fleet, plot, &mut rng);
         }
         let ms = rng.random_range(1..8_000);
         fleet.run(ms, &mut |fleet| check(fleet, &truth, hold, &mut problems));
     }
     fleet.cuts.clear();
     fleet.loss = 0;
-    // The last one that was killed is back.
-    fleet.run(6_000, &mut |_| {});
+    // The last one that was killed is back, and so is its API server.
+    fleet.run(6_300 + AWAY_MS_MAX, &mut |_| {});
     // A look at the edge, a poll, its delay, and what was still under way.
     fleet.run(2_000 + 2 * TIMEOUT_MS + 5_000 + 1_000, &mut |_| {});
     // One that flapped is watched for up to eight times as long.
@@ -295,4 +315,14 @@ fn histories_with_kills_keep_every_promise() {
 #[test]
 fn histories_with_kills_keep_every_promise_second_run() {
     run(RUNS, Plot::Kills);
+}
+
+#[test]
+fn histories_with_snapshots_keep_every_promise() {
+    run(0, Plot::Snapshots);
+}
+
+#[test]
+fn histories_with_snapshots_keep_every_promise_second_run() {
+    run(RUNS, Plot::Snapshots);
 }
