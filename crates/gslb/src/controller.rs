@@ -29,6 +29,7 @@ use tokio::{
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
+use tracing::Span;
 
 use crate::{
     config::Config,
@@ -140,6 +141,7 @@ impl Gslb {
         }
         let (lookups, looking) = lookups::start(&config, inputs);
         tasks.spawn("lookups", looking);
+        let engine = Engine::new(config).recalling(dns.served());
         let hands = Hands {
             dns,
             writer,
@@ -153,7 +155,7 @@ impl Gslb {
             notes: BTreeMap::new(),
             leading,
         };
-        tasks.spawn("engine", drive(Engine::new(config), received, hands));
+        tasks.spawn("engine", drive(engine, received, hands));
         Handle { tasks }
     }
 }
@@ -203,6 +205,8 @@ fn elect(
 async fn drive(mut engine: Engine, mut inputs: mpsc::Receiver<Input>, mut hands: Hands) {
     let mut elected = hands.leading.clone();
     let mut calm = Calm::new(Instant::now());
+    // From the first decision that was not reported to the last of its reports: one trace, as with k8gb.
+    let mut round: Option<Span> = None;
     loop {
         let due = engine.next_due().map(|due| until(due, now()));
         let report = (!engine.is_reported()).then(|| calm.wait(Instant::now()));
@@ -224,23 +228,20 @@ async fn drive(mut engine: Engine, mut inputs: mpsc::Receiver<Input>, mut hands:
                 Err(_) => break,
             }
         }
-        let effects = {
-            let _span = tracing::info_span!("Reconcile").entered();
-            engine.settle(now())
-        };
+        let span = round.get_or_insert_with(|| tracing::info_span!("Reconcile"));
+        let effects = span.in_scope(|| engine.settle(now()));
         let publishes = |effect: &Effect| matches!(effect, Effect::Publish(_));
         if effects.iter().any(publishes) {
             calm.changed(Instant::now());
         }
-        hands.carry_out_all(engine.config(), effects);
+        hands.carry_out_all(engine.config(), effects, span);
         if engine.is_reported() {
+            round = None;
             calm.reported();
         } else if calm.wait(Instant::now()).is_zero() {
-            let effects = {
-                let _span = tracing::info_span!("gslbDNSEndpoint").entered();
-                engine.report(now())
-            };
-            hands.carry_out_all(engine.config(), effects);
+            let effects = tracing::info_span!(parent: &*span, "gslbDNSEndpoint")
+                .in_scope(|| engine.report(now()));
+            hands.carry_out_all(engine.config(), effects, span);
             // Everybody else may go first.
             tokio::task::yield_now().await;
         }
@@ -280,7 +281,8 @@ impl Calm {
 }
 
 impl Hands {
-    fn carry_out_all(&mut self, config: &Config, effects: Vec<Effect>) {
+    /// Carries out what was decided in a round.
+    fn carry_out_all(&mut self, config: &Config, effects: Vec<Effect>, round: &Span) {
         let leads = *self.leading.borrow();
         for effect in effects {
             // A replica that follows answers and asks like any other; it only changes nothing outside.
@@ -289,12 +291,12 @@ impl Hands {
                 Effect::Write(..) | Effect::Say { .. } | Effect::Update { .. }
             );
             if leads || !writes {
-                self.carry_out(config, effect);
+                self.carry_out(config, effect, round);
             }
         }
     }
 
-    fn carry_out(&mut self, config: &Config, effect: Effect) {
+    fn carry_out(&mut self, config: &Config, effect: Effect, round: &Span) {
         match effect {
             Effect::Publish(changes) => {
                 let n_changes = changes.len();
@@ -303,7 +305,7 @@ impl Hands {
                 }
                 tracing::debug!(n_changes, "Answers changed");
             }
-            Effect::Write(target, action) => self.writer.set(target, action),
+            Effect::Write(target, action) => self.writer.set(target, action, round.clone()),
             Effect::Say {
                 regarding,
                 importance,

@@ -85,7 +85,7 @@ pub async fn run<K, F, Fut, E>(
                     .depth
                     .set(i64::try_from(queue.depth()).unwrap_or(i64::MAX));
                 // A task of its own, so that a panic ends this reconcile and not the worker.
-                let span = tracing::debug_span!("Reconcile", controller, %key);
+                let span = tracing::debug_span!("Attempt", controller, %key);
                 let result = tokio::spawn(reconcile(key.clone()).instrument(span)).await;
                 settle(controller, &queue, &metrics, key, result);
             }

@@ -10,7 +10,7 @@ use flotilla_operator::{Backoff, Outcome, Queue, QueueMetrics};
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 use super::object::{Part, Place};
 use crate::{
@@ -32,8 +32,15 @@ pub(super) struct Error(#[from] kube::Error);
 #[derive(Clone)]
 pub(super) struct Writer {
     queue: Queue<Target>,
-    wishes: Arc<Mutex<HashMap<Target, Action>>>,
+    wishes: Arc<Mutex<HashMap<Target, Wish>>>,
     leading: watch::Receiver<bool>,
+}
+
+/// What is to be written, and the round in which that was decided.
+#[derive(Clone)]
+struct Wish {
+    action: Action,
+    round: Span,
 }
 
 impl Writer {
@@ -46,12 +53,12 @@ impl Writer {
     }
 
     /// Replaces what is to be written to `target`.
-    pub(super) fn set(&self, target: Target, action: Action) {
-        self.wishes().insert(target.clone(), action);
+    pub(super) fn set(&self, target: Target, action: Action, round: Span) {
+        self.wishes().insert(target.clone(), Wish { action, round });
         self.queue.add(target);
     }
 
-    fn wishes(&self) -> std::sync::MutexGuard<'_, HashMap<Target, Action>> {
+    fn wishes(&self) -> std::sync::MutexGuard<'_, HashMap<Target, Wish>> {
         // A map of wishes is whole at any time.
         self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -68,14 +75,16 @@ impl Writer {
                     return Ok(Outcome::Wait);
                 }
                 let wish = writer.wishes().get(&target).cloned();
-                let Some(wish) = wish else {
+                let Some(Wish { action, round }) = wish else {
                     return Ok(Outcome::Wait);
                 };
                 let span = match &target {
-                    Target::Endpoint(_) => tracing::info_span!("SaveDNSEndpoint", %target),
-                    _ => tracing::info_span!("Save", %target),
+                    Target::Endpoint(_) => {
+                        tracing::info_span!(parent: &round, "SaveDNSEndpoint", %target)
+                    }
+                    _ => tracing::info_span!(parent: &round, "Save", %target),
                 };
-                match write(&client, &target, &wish).instrument(span).await {
+                match write(&client, &target, &action).instrument(span).await {
                     // Another part of the same object was written in between: read it again.
                     Err(kube::Error::Api(status)) if status.code == 409 => {
                         return Ok(Outcome::Again(CONFLICT_WAIT));
@@ -84,7 +93,7 @@ impl Writer {
                 }
                 // Unless it changed meanwhile, it is done; a newer one is in the queue already.
                 let mut wishes = writer.wishes();
-                if wishes.get(&target) == Some(&wish) {
+                if wishes.get(&target).is_some_and(|now| now.action == action) {
                     wishes.remove(&target);
                 }
                 Ok::<_, Error>(Outcome::Wait)

@@ -11,3 +11,4 @@ mod migrate;
 mod policies;
 mod push;
 mod rights;
+mod traces;
