@@ -23,6 +23,7 @@ use tokio::{
     time::Instant,
 };
 
+use super::delegations::chain;
 use crate::{
     config::{Config, EdgeServer, Update},
     delegate::{self, Records},
@@ -42,6 +43,8 @@ struct Names {
     /// Whether each name is a name server.
     wanted: HashMap<String, bool>,
     due: BTreeSet<(Instant, String)>,
+    /// Why the last update about each of our name servers failed.
+    failures: HashMap<String, String>,
 }
 
 struct Shared {
@@ -116,15 +119,25 @@ impl Lookups {
 
     /// Sends a dynamic update. A failure is seen by the next look-up of our name, which asks for it again.
     pub(super) fn update(&self, settings: Update, source: Option<IpAddr>, records: Records) {
+        let shared = self.0.clone();
         tokio::spawn(async move {
             let own_name = records.own_name.clone();
             let present = !records.addresses.is_empty();
             match delegate::send(&settings, source, records).await {
                 Ok(()) => {
+                    shared.lock().failures.remove(&own_name);
                     tracing::info!(name_server = %own_name, present, "The parent zone was updated")
                 }
                 Err(error) => {
-                    tracing::debug!(name_server = %own_name, %error, "The parent zone was not updated");
+                    // It is tried again every second: the same failure is told once.
+                    let error = chain(&error);
+                    let before = shared
+                        .lock()
+                        .failures
+                        .insert(own_name.clone(), error.clone());
+                    if before.as_ref() != Some(&error) {
+                        tracing::warn!(name_server = %own_name, %error, "The parent zone was not updated");
+                    }
                 }
             }
         });
