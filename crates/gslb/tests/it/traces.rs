@@ -64,6 +64,8 @@ async fn a_decision_and_its_writes_are_one_trace() {
     tokio::spawn(collect(listener, sender));
     let provider = tracing_export::provider(&settings, "0.0.0").unwrap();
     let layer = tracing_export::layer(&provider).with_filter(EnvFilter::new("off,flotilla=debug"));
+    // Of a single subscriber, `tracing` asks the thread that comes to a span first, and those of other tests have none.
+    let _another = tracing::Dispatch::new(tracing_subscriber::registry());
     // The runtime has this thread only, so all tasks of the cluster are traced and those of other tests are not.
     let traced = tracing::subscriber::set_default(tracing_subscriber::registry().with(layer));
 
