@@ -21,6 +21,8 @@ use kube::{
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
+use crate::reconcile::chain;
+
 pub use self::election::{Election, Held, Step};
 
 /// Name in managed fields.
@@ -67,6 +69,7 @@ pub async fn run(
 ) {
     let api: Api<Lease> = Api::namespaced(client, &settings.namespace);
     let mut election = Election::new(settings.clone());
+    let mut told = None;
     loop {
         // The look itself may hang; a leader must not go on meanwhile.
         let patience = settings.deadline.min(settings.lease);
@@ -77,12 +80,17 @@ pub async fn run(
         };
         let failure = match outcome {
             Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(error.to_string()),
+            Ok(Err(error)) => Some(chain(&error)),
             Err(_) => Some("the API server does not answer".to_owned()),
         };
-        if let Some(error) = &failure {
-            tracing::debug!(lease = %settings.name, %error, "The lease could not be kept");
+        // Without the Lease nothing is written, which must not happen in silence; every look fails alike, so it is told once.
+        if let Some(error) = failure.as_ref().filter(|_| failure != told) {
+            let Settings {
+                namespace, name, ..
+            } = &settings;
+            tracing::warn!(%namespace, lease = %name, %error, "The lease could not be kept; nothing is written without it");
         }
+        told = failure;
         tell(&leading, election.leads(Instant::now()), &settings);
         let wait = election.wait(Instant::now());
         tokio::select! {

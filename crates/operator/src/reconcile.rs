@@ -127,7 +127,7 @@ fn settle<K, E>(
 
 /// An error and its causes in one line. A refusal of the API server is told in the server's words,
 /// without the rest of its `Status`.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = String::new();
     let mut next = Some(error);
     while let Some(error) = next {

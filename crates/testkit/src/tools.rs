@@ -35,6 +35,14 @@ impl Kubectl {
         }
     }
 
+    /// kubectl with this kubeconfig.
+    pub fn with_kubeconfig(file: impl Into<PathBuf>) -> Self {
+        Self {
+            kubeconfig: file.into(),
+            context: None,
+        }
+    }
+
     /// kubectl for a cluster of a fleet.
     pub fn context(flotilla: &Flotilla, context: &str) -> Self {
         Self {

@@ -7,12 +7,14 @@
 mod bad_input;
 mod chainsaw;
 mod chainsaw_legacy;
+mod delegation;
 mod durability;
 mod failover;
 mod kubectl;
 mod lifecycle;
 mod logs;
 mod partition;
+mod running;
 mod secondary;
 mod snapshot;
 mod walks;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use flotilla_testkit::tools::{Kubectl, dig_short};
 use flotilla_testkit::{Flotilla, eventually, free_port};
@@ -11,21 +11,12 @@ use tempfile::TempDir;
 
 use crate::binary;
 use crate::failover::LIMIT;
+use crate::running::Running;
 
 /// The key as BIND reads it.
 const KEY: &str = "key \"copy\" {\n\talgorithm hmac-sha256;\n\tsecret \"Y29weSBvZiB0aGUgem9uZSBmb3IgYmluZA==\";\n};\n";
 
 const SECRET: &str = "Y29weSBvZiB0aGUgem9uZSBmb3IgYmluZA==";
-
-/// A running name server, killed when dropped.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// A program that keeps a copy of the zone. The zone's refresh time is two hours, so only NOTIFY can make it look.
 struct Secondary {
@@ -42,8 +33,7 @@ impl Secondary {
         let log = || fs::File::create(folder.join("log")).expect("a log");
         let mut command = Command::new(self.program);
         command.args(self.arguments).arg(file).current_dir(folder);
-        let child = command.stdout(Stdio::null()).stderr(log()).spawn();
-        Running(child.unwrap_or_else(|error| panic!("start {}: {error}", self.program)))
+        Running::start(command.stdout(Stdio::null()).stderr(log()))
     }
 }
 

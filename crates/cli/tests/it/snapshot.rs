@@ -1,7 +1,7 @@
 //! `flotilla run gslb`: a restart while the API server is away, and encrypted transports.
 
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use flotilla_testkit::tools::{Kubectl, capture, dig, dig_short};
@@ -9,57 +9,40 @@ use flotilla_testkit::{Flotilla, eventually, free_port};
 use tempfile::TempDir;
 
 use crate::binary;
+use crate::running::Running;
 
 const HOST: &str = "app.cloud.example.com";
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// `flotilla run gslb`, killed when dropped.
-struct Running(Child);
-
-impl Running {
-    /// Starts it with the state in `folder`.
-    fn start(folder: &TempDir, kubeconfig: &str, dns: SocketAddr, edge_port: u16) -> Running {
-        Running::start_with(folder, kubeconfig, dns, edge_port, &[])
-    }
-
-    /// The same with more arguments.
-    fn start_with(
-        folder: &TempDir,
-        kubeconfig: &str,
-        dns: SocketAddr,
-        edge_port: u16,
-        more: &[&str],
-    ) -> Running {
-        let mut command = Command::new(binary());
-        command
-            .args(["run", "gslb", "--kubeconfig", kubeconfig])
-            .arg("--dns-listen")
-            .arg(dns.to_string())
-            .arg("--data-dir")
-            .arg(folder.path())
-            .args(more)
-            .env("CLUSTER_GEO_TAG", "eu")
-            .env("DNS_ZONES", "example.com:cloud.example.com:30")
-            .env("EDGE_DNS_SERVERS", format!("127.0.0.1:{edge_port}"))
-            .env("CLUSTER_EXPOSED_IPS", "192.0.2.1")
-            .env("METRICS_ADDRESS", format!("127.0.0.1:{}", free_port()))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null());
-        Running(command.spawn().expect("start flotilla run gslb"))
-    }
-
-    /// SIGKILL: no chance to write anything.
-    fn kill(mut self) {
-        self.0.kill().expect("kill");
-        self.0.wait().expect("wait");
-    }
+/// Starts `flotilla run gslb` with the state in `folder`.
+fn start(folder: &TempDir, kubeconfig: &str, dns: SocketAddr, edge_port: u16) -> Running {
+    start_with(folder, kubeconfig, dns, edge_port, &[])
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// The same with more arguments.
+fn start_with(
+    folder: &TempDir,
+    kubeconfig: &str,
+    dns: SocketAddr,
+    edge_port: u16,
+    more: &[&str],
+) -> Running {
+    let mut command = Command::new(binary());
+    command
+        .args(["run", "gslb", "--kubeconfig", kubeconfig])
+        .arg("--dns-listen")
+        .arg(dns.to_string())
+        .arg("--data-dir")
+        .arg(folder.path())
+        .args(more)
+        .env("CLUSTER_GEO_TAG", "eu")
+        .env("DNS_ZONES", "example.com:cloud.example.com:30")
+        .env("EDGE_DNS_SERVERS", format!("127.0.0.1:{edge_port}"))
+        .env("CLUSTER_EXPOSED_IPS", "192.0.2.1")
+        .env("METRICS_ADDRESS", format!("127.0.0.1:{}", free_port()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    Running::start(&mut command)
 }
 
 /// A DNSEndpoint with one host.
@@ -101,7 +84,7 @@ fn dig_and_curl_are_answered_over_tls_and_https() {
         "--dns-https-listen",
         &https.to_string(),
     ];
-    let running = Running::start_with(&folder, kubeconfig, plain, cluster.dns_port, &more);
+    let running = start_with(&folder, kubeconfig, plain, cluster.dns_port, &more);
     let expected = vec!["192.0.2.7".to_owned()];
     eventually("the cluster is read", LIMIT, &expected, || {
         dig_short(plain, HOST, "A")
@@ -139,22 +122,22 @@ fn a_restart_without_an_api_server_answers_what_was_answered_before() {
     std::fs::copy(cluster.kubeconfig(), &kubeconfig).expect("copy the kubeconfig");
     let kubeconfig = kubeconfig.to_str().expect("a path of letters");
     let server = SocketAddr::from(([127, 0, 0, 1], free_port()));
-    let start = || Running::start(&folder, kubeconfig, server, cluster.dns_port);
+    let started = || start(&folder, kubeconfig, server, cluster.dns_port);
     let answer = || dig_short(server, HOST, "A");
     let expected = vec!["192.0.2.7".to_owned()];
 
-    let first = start();
+    let first = started();
     eventually("the cluster is read", LIMIT, &expected, answer);
     eventually("it is on disk", LIMIT, &true, || {
         folder.path().join("dns-zones").exists()
     });
     first.kill();
-    let second = start();
+    let second = started();
     eventually("both are there", LIMIT, &expected, answer);
     second.kill();
     cluster.kill();
 
-    let third = Running::start(&folder, kubeconfig, server, server.port());
+    let third = start(&folder, kubeconfig, server, server.port());
     eventually("no API server is there", LIMIT, &expected, answer);
     // RFC 8914: the reply says that nobody has confirmed it since.
     dig(server, &[HOST, "A"])

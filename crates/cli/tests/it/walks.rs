@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use flotilla_testkit::tools::{Answer, Kubectl, capture, dig, dig_short};
@@ -17,6 +17,7 @@ use flotilla_testkit::{Flotilla, eventually};
 use tempfile::TempDir;
 
 use crate::binary;
+use crate::running::Running;
 
 const CLUSTERS: [&str; 3] = ["eu", "us", "za"];
 const ZONE: &str = "cloud.example.com";
@@ -31,32 +32,20 @@ const KNOT: &str = "127.3.0.3";
 /// Hosts of the χ² test: each is asked for once, so each is one draw.
 const N_DRAWS: usize = 300;
 
-/// A server of somebody else, ended when dropped.
-struct Server(Child);
-
-impl Server {
-    fn start(folder: &Path, line: &str) -> Server {
-        let mut words = line.split_whitespace();
-        let program = words.next().expect("a program");
-        let log =
-            fs::File::create(folder.join(format!("{}.log", words.clone().last().unwrap_or("x"))));
-        let log = log.expect("a log file");
-        let child = Command::new(program)
-            .args(words)
-            .current_dir(folder)
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().expect("the log again"))
-            .stderr(log)
-            .spawn();
-        Server(child.unwrap_or_else(|error| panic!("{program}: {error}")))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Starts a server of somebody else.
+fn start(folder: &Path, line: &str) -> Running {
+    let mut words = line.split_whitespace();
+    let program = words.next().expect("a program");
+    let log = fs::File::create(folder.join(format!("{}.log", words.clone().last().unwrap_or("x"))));
+    let log = log.expect("a log file");
+    let mut command = Command::new(program);
+    command
+        .args(words)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().expect("the log again"))
+        .stderr(log);
+    Running::start(&mut command)
 }
 
 fn server(ip: &str) -> SocketAddr {
@@ -76,7 +65,7 @@ fn addresses() {
 }
 
 /// Root and parent zone: BIND 9, from text files as an administrator writes them.
-fn authorities(folder: &Path) -> Server {
+fn authorities(folder: &Path) -> Running {
     let path = folder.display();
     let mut example = format!(
         "$ORIGIN example.com.\n$TTL 300\n@ SOA ns hostmaster 1 7200 1800 86400 5\n@ NS ns\nns A {PARENT}\n"
@@ -112,11 +101,11 @@ fn authorities(folder: &Path) -> Server {
     for (name, text) in files {
         fs::write(folder.join(name), text).expect("write");
     }
-    Server::start(folder, "named -g -c authority.conf")
+    start(folder, "named -g -c authority.conf")
 }
 
 /// The resolvers, which trust the keys in `anchors`: flags, protocol, algorithm and key of each.
-fn resolvers(folder: &Path, anchors: &[String]) -> Vec<Server> {
+fn resolvers(folder: &Path, anchors: &[String]) -> Vec<Running> {
     let path = folder.display();
     let mut unbound = format!(
         "server:\n interface: {UNBOUND}\n outgoing-interface: {UNBOUND}\n access-control: 127.0.0.0/8 allow\n directory: \"{path}\"\n chroot: \"\"\n \
@@ -157,9 +146,9 @@ fn resolvers(folder: &Path, anchors: &[String]) -> Vec<Server> {
     }
     fs::create_dir(folder.join("knot")).expect("a folder");
     vec![
-        Server::start(folder, "unbound -d -c unbound.conf"),
-        Server::start(folder, "named -g -c bind.conf"),
-        Server::start(folder, "kresd -n -c ../knot.conf knot"),
+        start(folder, "unbound -d -c unbound.conf"),
+        start(folder, "named -g -c bind.conf"),
+        start(folder, "kresd -n -c ../knot.conf knot"),
     ]
 }
 
@@ -231,7 +220,7 @@ spec:
 struct World {
     flotilla: Flotilla,
     folder: TempDir,
-    servers: Vec<Server>,
+    servers: Vec<Running>,
 }
 
 fn world() -> World {

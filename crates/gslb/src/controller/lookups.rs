@@ -43,6 +43,8 @@ struct Names {
     /// Whether each name is a name server.
     wanted: HashMap<String, bool>,
     due: BTreeSet<(Instant, String)>,
+    /// When each name in `due` is.
+    times: HashMap<String, Instant>,
     /// Why the last update about each of our name servers failed.
     failures: HashMap<String, String>,
 }
@@ -101,12 +103,39 @@ impl Shared {
     }
 }
 
+impl Names {
+    /// Looks a name up at `at` and not when it was due before.
+    fn set_due(&mut self, name: String, at: Instant) {
+        self.forget_due(&name);
+        self.times.insert(name.clone(), at);
+        self.due.insert((at, name));
+    }
+
+    fn forget_due(&mut self, name: &str) {
+        if let Some((name, at)) = self.times.remove_entry(name) {
+            self.due.remove(&(at, name));
+        }
+    }
+
+    /// Takes out the first name if it is due, or says when it is.
+    fn next(&mut self, now: Instant) -> Result<String, Option<Instant>> {
+        match self.due.first() {
+            Some((at, _)) if *at > now => Err(Some(*at)),
+            _ => {
+                let (_, name) = self.due.pop_first().ok_or(None)?;
+                self.times.remove(&name);
+                Ok(name)
+            }
+        }
+    }
+}
+
 impl Lookups {
     pub(super) fn add(&self, name: String, name_server: bool) {
         {
             let mut names = self.0.lock();
             names.wanted.insert(name.clone(), name_server);
-            names.due.insert((Instant::now(), name));
+            names.set_due(name, Instant::now());
         }
         self.0.changed.notify_one();
     }
@@ -114,7 +143,7 @@ impl Lookups {
     pub(super) fn remove(&self, name: &str) {
         let mut names = self.0.lock();
         names.wanted.remove(name);
-        names.due.retain(|(_, due)| due != name);
+        names.forget_due(name);
     }
 
     /// Sends a dynamic update. A failure is seen by the next look-up of our name, which asks for it again.
@@ -125,8 +154,15 @@ impl Lookups {
             let present = !records.addresses.is_empty();
             match delegate::send(&settings, source, records).await {
                 Ok(()) => {
-                    shared.lock().failures.remove(&own_name);
-                    tracing::info!(name_server = %own_name, present, "The parent zone was updated")
+                    tracing::info!(name_server = %own_name, present, "The parent zone was updated");
+                    // Whoever waits for it, such as the deletion of a zone, learns it at once.
+                    let mut names = shared.lock();
+                    names.failures.remove(&own_name);
+                    if names.wanted.contains_key(&own_name) {
+                        names.set_due(own_name, Instant::now());
+                    }
+                    drop(names);
+                    shared.changed.notify_one();
                 }
                 Err(error) => {
                     // It is tried again every second: the same failure is told once.
@@ -151,18 +187,10 @@ async fn run(shared: Arc<Shared>, settings: Settings, inputs: mpsc::Sender<Input
             if looking.len() >= IN_FLIGHT_MAX {
                 break None;
             }
-            let mut names = shared.lock();
-            match names.due.first() {
-                Some((at, _)) if *at <= Instant::now() => {
-                    let name = names
-                        .due
-                        .pop_first()
-                        .map(|(_, name)| name)
-                        .unwrap_or_default();
-                    drop(names);
-                    looking.push(look_up(&settings, name));
-                }
-                first => break first.map(|(at, _)| *at),
+            let next = shared.lock().next(Instant::now());
+            match next {
+                Ok(name) => looking.push(look_up(&settings, name)),
+                Err(at) => break at,
             }
         };
         tokio::select! {
@@ -176,7 +204,7 @@ async fn run(shared: Arc<Shared>, settings: Settings, inputs: mpsc::Sender<Input
                         (true, true) => settings.zone_interval,
                         (true, false) => settings.interval,
                     };
-                    names.due.insert((Instant::now() + wait, name.clone()));
+                    names.set_due(name.clone(), Instant::now() + wait);
                 }
                 if inputs.send(Input::Lookup { name, lookup }).await.is_err() {
                     return;
@@ -250,3 +278,6 @@ async fn sleep_until(at: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests;
